@@ -1,0 +1,6 @@
+"""What crosses a process boundary or lies on disk: models and names, no I/O.
+
+`names` holds every word that belongs to a published protocol. Files that the command line reads
+at every start are `msgspec` structures (`manifest`, `registry`, `gateway_files`); what crosses
+HTTP is pydantic (`gateway_http`), imported only by processes that serve.
+"""

@@ -1,0 +1,36 @@
+"""The base of structures that lie on disk: unknown keys and other types are refused."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+NonBlank = Annotated[str, msgspec.Meta(pattern=r"\S")]
+PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+
+
+class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value of a contract. Equality is by value; `msgspec.structs.replace` makes a changed copy."""
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def decode(content: bytes, kind: type[S]) -> S:
+    """Read *content* strictly.
+
+    Raises:
+        ValueError: It is not JSON or not of that shape; the message names the field.
+    """
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def plain(value: msgspec.Struct) -> dict[str, Any]:
+    """*value* as JSON-ready builtins, nulls included."""
+    built: Mapping[str, Any] = msgspec.to_builtins(value)
+    return dict(built)

@@ -1,0 +1,42 @@
+"""The root error and its five families, by what the caller does next.
+
+Leaves live beside the contract they belong to. HTTP statuses and exit codes are two tables at
+the two edges.
+"""
+
+
+class PosthouseError(Exception):
+    """Anything this system says no with. The message is meant for the person who asked."""
+
+    #: A stable word for programs; the message is for people.
+    code = "error"
+
+
+class InvalidInput(PosthouseError):
+    """The caller must change the request."""
+
+    code = "invalid_input"
+
+
+class NotFound(PosthouseError):
+    """The named thing does not exist."""
+
+    code = "not_found"
+
+
+class Conflict(PosthouseError):
+    """It exists, but not in a state that allows this."""
+
+    code = "conflict"
+
+
+class Denied(PosthouseError):
+    """Policy said no; retrying will not help."""
+
+    code = "denied"
+
+
+class Unavailable(PosthouseError):
+    """A dependency failed; retrying may help."""
+
+    code = "unavailable"

@@ -1,0 +1,138 @@
+"""Processes by identity, not by number: who is alive, what hangs below, how to end it all.
+
+A pid is reused; a pid with its start time in one boot is not. Reads /proc, so Linux only.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process of this boot, told apart from a later one with the same pid."""
+
+    pid: int
+    #: Clock ticks after boot (field 22 of /proc/<pid>/stat).
+    start_ticks: int
+
+    def is_alive(self) -> bool:
+        """Whether it still runs. A zombie has ended."""
+        entry = _stat(self.pid)
+        return entry is not None and entry.start_ticks == self.start_ticks and entry.state not in "ZX"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stat:
+    name: str
+    state: str
+    parent: int
+    group: int
+    start_ticks: int
+
+
+def boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def identify(pid: int) -> Process | None:
+    """The process that has *pid* now, or None."""
+    entry = _stat(pid)
+    return Process(pid, entry.start_ticks) if entry else None
+
+
+def tree(pid: int) -> list[Process]:
+    """*pid* and everything below it, parents first. Empty when it is gone."""
+    entries = _all()
+    children: dict[int, list[int]] = {}
+    for child, entry in entries.items():
+        children.setdefault(entry.parent, []).append(child)
+    found: list[Process] = []
+    waiting = [pid] if pid in entries else []
+    while waiting:
+        current = waiting.pop()
+        found.append(Process(current, entries[current].start_ticks))
+        waiting.extend(children.get(current, ()))
+    return found
+
+
+def group(pgid: int) -> list[Process]:
+    """The live members of a process group."""
+    return [
+        Process(pid, entry.start_ticks)
+        for pid, entry in _all().items()
+        if entry.group == pgid and entry.state not in "ZX"
+    ]
+
+
+def signal_all(processes: Iterable[Process], number: signal.Signals) -> None:
+    """Signal each that is still the process it was."""
+    for process in processes:
+        if process.is_alive():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, number)
+
+
+def wait_gone(processes: Iterable[Process], *, seconds: float) -> list[Process]:
+    """Wait until all have ended; return those that have not."""
+    deadline = time.monotonic() + seconds
+    left = [process for process in processes if process.is_alive()]
+    while left and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        left = [process for process in left if process.is_alive()]
+    return left
+
+
+def end(processes: Iterable[Process], *, grace_seconds: float = 3.0) -> list[Process]:
+    """SIGTERM, then SIGKILL after *grace_seconds*. Returns what still lives (normally nothing)."""
+    targets = list(processes)
+    signal_all(targets, signal.SIGTERM)
+    left = wait_gone(targets, seconds=grace_seconds)
+    signal_all(left, signal.SIGKILL)
+    return wait_gone(left, seconds=2.0)
+
+
+def wait_exit(pid: int, *, seconds: float) -> bool:
+    """Wait for any process, child or not, to end. True when it has."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], seconds)[0])
+    finally:
+        os.close(descriptor)
+
+
+def _all() -> dict[int, _Stat]:
+    found: dict[int, _Stat] = {}
+    with os.scandir("/proc") as entries:
+        pids = [int(entry.name) for entry in entries if entry.name.isdecimal()]
+    for pid in pids:
+        if entry := _stat(pid):
+            found[pid] = entry
+    return found
+
+
+def _stat(pid: int) -> _Stat | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name stands in parentheses and may hold anything, parentheses included.
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    fields = rest.split()
+    return _Stat(
+        name=name,
+        state=fields[0],
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        start_ticks=int(fields[19]),
+    )
