@@ -24,10 +24,16 @@ def decode(content: bytes, kind: type[S]) -> S:
     Raises:
         ValueError: It is not JSON or not of that shape; the message names the field.
     """
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(str(error)) from error
+    return msgspec.json.decode(content, type=kind)
+
+
+def convert(payload: Mapping[str, Any], kind: type[S]) -> S:
+    """Read already parsed JSON strictly.
+
+    Raises:
+        ValueError: It is not of that shape; the message names the field.
+    """
+    return msgspec.convert(payload, type=kind, strict=True)
 
 
 def plain(value: msgspec.Struct) -> dict[str, Any]:

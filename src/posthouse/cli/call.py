@@ -1,0 +1,37 @@
+"""One command as it was called: what its body is handed."""
+
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from posthouse.cli.options import Selection
+from posthouse.cli.output import Output
+from posthouse.cli.tree import Command
+from posthouse.cli.wiring import Wiring
+
+if TYPE_CHECKING:
+    from posthouse.sessions.liveness import Agent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """The parsed command, where it writes to, and how it reaches the rest of the system."""
+
+    #: The name the program was called by, for the commands in messages.
+    prog: str
+    command: Command
+    arguments: Namespace
+    output: Output
+    wiring: Wiring
+    selection: Selection
+
+    def agent(self) -> "Agent":
+        """The agent this command is about, found the way its scope says.
+
+        Raises:
+            AgentNotFound: There is none; the message suggests near names.
+            AmbiguousName: Several have that name; the message lists them.
+        """
+        from posthouse.cli import target
+
+        return target.find(self)

@@ -1,0 +1,108 @@
+"""`doctor`: what is installed, what is missing and how to get it, what lies on disk, what lives."""
+
+import os
+from typing import Any
+
+from posthouse.cli import humane, pieces
+from posthouse.cli.call import Call
+from posthouse.cli.output import Cell, Output, encode
+from posthouse.cli.pieces import Finding
+from posthouse.cli.wiring import Wiring
+from posthouse.errors import PosthouseError
+from posthouse.support import files
+
+
+def doctor(call: Call) -> int:
+    """Show everything; 1 only when something needed is missing."""
+    search_path = call.wiring.environment.get("PATH")
+    findings = [
+        pieces.look(piece, search_path=search_path) for piece in pieces.catalogue(is_root=os.geteuid() == 0)
+    ]
+    healthy = not any(finding.is_missing and finding.piece.needed for finding in findings)
+    report: dict[str, Any] = {
+        "ok": healthy,
+        "pieces": [_piece(finding) for finding in findings],
+        "folders": _folders(call.wiring),
+        "live": _live(call.wiring),
+    }
+    if call.output.is_json:
+        call.output.line(encode(report))
+    else:
+        _show(call.output, findings, report)
+    return 0 if healthy else 1
+
+
+def _piece(finding: Finding) -> dict[str, Any]:
+    piece = finding.piece
+    return {
+        "name": piece.name,
+        "path": finding.path,
+        "version": finding.version,
+        "needed": piece.needed,
+        "enables": piece.enables,
+        "problem": finding.problem,
+        "get": piece.get if finding.is_missing else None,
+    }
+
+
+def _folders(wiring: Wiring) -> list[dict[str, Any]]:
+    roots = wiring.roots
+    folders = {"registry": roots.registry, "runtime": roots.runtime, "mailbox": roots.mailbox}
+    return [
+        {
+            "name": name,
+            "path": str(path),
+            "exists": path.is_dir(),
+            "bytes": files.size_of(path),
+        }
+        for name, path in folders.items()
+    ]
+
+
+def _live(wiring: Wiring) -> dict[str, Any]:
+    """How many agents live and have a gateway; null with the reason where that can't be told."""
+    try:
+        agents = [agent for agent in wiring.agents.registered() if agent.is_live]
+    except PosthouseError as error:
+        return {"agents": None, "gateways": None, "problem": str(error)}
+    gateways = [agent for agent in agents if agent.record.gateway is not None]
+    return {"agents": len(agents), "gateways": len(gateways), "problem": None}
+
+
+def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> None:
+    rows = [_row(finding) for finding in findings]
+    output.line("\n".join(output.rendered(("piece", "version", "state", "where"), rows)))
+    for finding in findings:
+        if finding.is_missing:
+            need = "needed for" if finding.piece.needed else "would enable"
+            output.line()
+            output.line(f"{finding.piece.name}: {finding.problem}. It {need} {finding.piece.enables}.")
+            output.line(f"  get it with: {finding.piece.get}")
+    output.line()
+    folders = [_folder_row(folder) for folder in report["folders"]]
+    output.line("\n".join(output.rendered(("state", "size", "folder"), folders)))
+    output.line()
+    output.line(_living(report["live"]))
+
+
+def _row(finding: Finding) -> list[Cell]:
+    state = Cell("ok", "good")
+    if finding.is_missing:
+        state = Cell("NEEDED", "bad") if finding.piece.needed else Cell("missing", "busy")
+    return [
+        Cell(finding.piece.name),
+        Cell(finding.version or "-"),
+        state,
+        Cell(finding.path or "-", "faint"),
+    ]
+
+
+def _folder_row(folder: dict[str, Any]) -> list[Cell]:
+    size = humane.size(folder["bytes"]) if folder["exists"] else "not made yet"
+    return [Cell(folder["name"]), Cell(size), Cell(folder["path"], "faint")]
+
+
+def _living(live: dict[str, Any]) -> str:
+    if live["problem"] is not None:
+        return f"agents: can't be told ({live['problem']})"
+    return f"agents: {live['agents']} live, {live['gateways']} with a gateway"

@@ -1,0 +1,45 @@
+"""What a person or a program reads when a command could not do its work."""
+
+import json
+import sys
+import traceback
+
+from posthouse.cli.output import Style
+from posthouse.errors import PosthouseError
+
+FAILED = 1
+USAGE = 2
+
+
+class UsageError(PosthouseError):
+    """The command line itself is wrong; *usage* shows the right one."""
+
+    code = "usage"
+
+    def __init__(self, message: str, *, usage: str = "") -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+def report(error: Exception, style: Style, *, debug: bool) -> int:
+    """Write *error* to stderr in *style* and return the exit code that goes with it."""
+    if debug:
+        traceback.print_exception(error)
+    code, message = _words(error, debug)
+    if style == "json":
+        print(json.dumps({"error": {"code": code, "message": message}}, indent=2), file=sys.stderr)
+    else:
+        usage = error.usage if isinstance(error, UsageError) else ""
+        print(f"{usage}error: {message}", file=sys.stderr)
+    return USAGE if isinstance(error, UsageError) else FAILED
+
+
+def _words(error: Exception, debug: bool) -> tuple[str, str]:
+    if isinstance(error, PosthouseError):
+        return error.code, str(error)
+    pointer = "" if debug else "; set POSTHOUSE_DEBUG=1 for the traceback"
+    return "unexpected", f"unexpected {type(error).__name__}: {_one_line(str(error))}{pointer}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

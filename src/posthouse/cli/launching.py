@@ -1,0 +1,131 @@
+"""From the options of `agents launch` and `agents join` to a running agent, and how it is shown."""
+
+import shlex
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from posthouse import tools
+from posthouse.cli.call import Call
+from posthouse.cli.output import fields
+from posthouse.cli.wiring import Wiring
+from posthouse.errors import InvalidInput
+from posthouse.sessions import current, secrets
+from posthouse.sessions import join as joining
+from posthouse.sessions.agents import AgentExists
+from posthouse.sessions.join import JoinSpec
+from posthouse.sessions.launch import DEFAULT_ROLE, LaunchSpec
+from posthouse.sessions.session import Session
+
+if TYPE_CHECKING:
+    from posthouse.contracts.gateway_files import CurrentInstance
+
+_MAX_ROLE_BYTES = 1 << 20
+
+
+class BadRoleFile(InvalidInput):
+    """The role's text can't be read."""
+
+    code = "bad_role_file"
+
+
+class NameTaken(AgentExists):
+    """The name is in use; the message has the commands that help. Nothing was touched."""
+
+    def __init__(self, error: AgentExists, prog: str) -> None:
+        super().__init__(error.there)
+        there = error.there
+        self.args = (
+            f"agent {there.name!r} is there already ({there.record.identity.tool}, {there.health}, "
+            f"id {there.agent_id}); nothing was touched. Start it again with "
+            f"`{prog} agents relaunch {there.name}`, or end and forget it by adding --replace",
+        )
+
+
+def spec_of(arguments: Namespace, wiring: Wiring) -> LaunchSpec:
+    """What the options ask for, with paths made absolute.
+
+    Raises:
+        BadVariable, BadRoleFile: A variable or the role can't be had.
+    """
+    return LaunchSpec(
+        tool=arguments.tool,
+        name=arguments.name,
+        agent_id=arguments.agent_id,
+        headless=arguments.headless,
+        working_directory=_folder(arguments.workdir, wiring),
+        role_name=arguments.role_name or DEFAULT_ROLE,
+        role_text=_role_text(arguments.role_file),
+        model=arguments.model,
+        environment=secrets.collect(arguments.env, wiring.environment, arguments.env_file),
+        agent_def_dir=arguments.agent_def_dir and arguments.agent_def_dir.absolute(),
+        brain_manifest=arguments.brain_manifest and arguments.brain_manifest.absolute(),
+    )
+
+
+def join(arguments: Namespace, wiring: Wiring) -> Session:
+    """Join the named or the current tmux session.
+
+    Raises:
+        NotInTmux: None was named, and there is no current one.
+        And as `sessions.join`.
+    """
+    if arguments.session:
+        here = current.Place(wiring.server, arguments.session)
+    else:
+        here = current.place(wiring.environment)
+    tool = tools.load(arguments.tool)
+    home = arguments.home or Path(wiring.environment.get(tool.home_variable) or Path.home())
+    spec = JoinSpec(
+        tool=arguments.tool,
+        name=arguments.name,
+        agent_id=arguments.agent_id,
+        working_directory=_folder(arguments.workdir, wiring),
+        home=home.absolute(),
+    )
+    return joining.join(spec, here, wiring.roots, wiring.registry)
+
+
+def show(call: Call, made: Session, gateway: "CurrentInstance | None", word: str) -> None:
+    """Tell what was started and what can be done with it."""
+    name = made.agent_name
+    address = f"http://{gateway.host}:{gateway.port}" if gateway else None
+    value = {
+        "status": word,
+        "agent_name": name,
+        "agent_id": made.agent_id,
+        "tool": made.manifest.tool,
+        "backend": made.manifest.backend,
+        "tmux_session_name": made.tmux_session_name,
+        "manifest_path": str(made.manifest_path),
+        "session_root": str(made.root),
+        "runtime_root": str(made.runtime_root),
+        "gateway": {"host": gateway.host, "port": gateway.port} if gateway else None,
+    }
+    ask = f"{call.prog} agents prompt {shlex.quote(name)} --wait 'say hello'"
+    text = fields(
+        [
+            (word, f"{name} ({made.manifest.tool}, {'headless' if made.manifest.is_headless else 'tui'})"),
+            ("id", made.agent_id),
+            ("gateway", address or "none"),
+            ("ask it", ask),
+            ("look at it", f"{call.prog} agents attach {shlex.quote(name)}"),
+        ]
+    )
+    call.output.result(value, text)
+
+
+def _folder(given: Path | None, wiring: Wiring) -> Path:
+    return (wiring.working_directory / (given or "")).resolve()
+
+
+def _role_text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        content = path.read_bytes()
+        if len(content) > _MAX_ROLE_BYTES:
+            raise BadRoleFile(f"role file {path} is over {_MAX_ROLE_BYTES} bytes")
+        return content.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRoleFile(f"role file {path} can't be read: {error}") from error

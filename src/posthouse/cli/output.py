@@ -1,0 +1,81 @@
+"""How results are shown: text for people, JSON for programs, colour only on a terminal that asked."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TextIO
+
+Style = Literal["plain", "json", "fancy"]
+STYLES: tuple[Style, ...] = ("plain", "json", "fancy")
+Tone = Literal["good", "bad", "busy", "faint", "strong"]
+
+_SGR: dict[Tone, str] = {"good": "32", "bad": "31", "busy": "33", "faint": "2", "strong": "1"}
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text with the tone it has where colours are shown."""
+
+    text: str
+    tone: Tone | None = None
+
+
+class Output:
+    """Where one command writes its result, in the style that was chosen for it."""
+
+    def __init__(self, style: Style, *, colour: bool = False, stream: TextIO | None = None) -> None:
+        self.style = style
+        self._stream = sys.stdout if stream is None else stream
+        self._colour = colour and style == "fancy" and self._stream.isatty()
+
+    @property
+    def is_json(self) -> bool:
+        return self.style == "json"
+
+    def result(self, value: Mapping[str, Any], text: str) -> None:
+        """Show one result: *value* to programs, *text* to people."""
+        self.line(encode(value) if self.is_json else text)
+
+    def table(
+        self, value: Mapping[str, Any], headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, empty: str
+    ) -> None:
+        """Show a listing: *value* in full to programs, aligned *rows* (or *empty*) to people."""
+        if self.is_json:
+            self.line(encode(value))
+        elif rows:
+            self.line("\n".join(self.rendered(headings, rows)))
+        else:
+            self.line(empty)
+
+    def rendered(self, headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
+        """The lines of an aligned table. No line ends in blanks."""
+        titles = [Cell(heading.upper(), "faint") for heading in headings]
+        widths = [max(len(row[index].text) for row in (titles, *rows)) for index in range(len(titles))]
+        return [self._row(row, widths) for row in (titles, *rows)]
+
+    def toned(self, text: str, tone: Tone | None) -> str:
+        return f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if self._colour and tone else text
+
+    def line(self, text: str = "") -> None:
+        """Write *text* and a newline at once, so that a reader of a pipe sees it now."""
+        print(text, file=self._stream, flush=True)
+
+    def _row(self, row: Sequence[Cell], widths: Sequence[int]) -> str:
+        cells = [
+            self.toned(cell.text, cell.tone) + " " * (width - len(cell.text))
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        return _GAP.join(cells).rstrip()
+
+
+def encode(value: Any) -> str:
+    """JSON as the contract wants it: two spaces, sorted keys."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+def fields(pairs: Sequence[tuple[str, str]]) -> str:
+    """`name  value` lines, the values aligned."""
+    width = max((len(name) for name, _ in pairs), default=0)
+    return "\n".join(f"{name:<{width}}{_GAP}{value}".rstrip() for name, value in pairs)

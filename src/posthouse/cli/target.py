@@ -1,0 +1,87 @@
+"""Which agent a command is about, and what to say when that is not clear."""
+
+from typing import TYPE_CHECKING
+
+from posthouse.cli.failure import UsageError
+from posthouse.cli.options import Selection
+from posthouse.cli.tree import Path
+from posthouse.sessions import current
+from posthouse.sessions.agents import AgentNotFound, Agents, AmbiguousName
+from posthouse.sessions.liveness import Agent
+
+if TYPE_CHECKING:
+    from posthouse.cli.call import Call
+
+_SCOPES = ("single", "self")
+
+
+class NoSuchAgent(AgentNotFound):
+    """There is none; the message suggests what may have been meant."""
+
+    def __init__(self, wanted: str, known: list[str], advice: str) -> None:
+        super().__init__(wanted, known)
+        self.args = (f"no agent is called {wanted!r}; {advice}",)
+
+
+class WhichOne(AmbiguousName):
+    """Several have that name; the message has one exact command for each."""
+
+    def __init__(self, name: str, candidates: list[Agent], commands: list[str]) -> None:
+        super().__init__(name, candidates)
+        lines = "\n".join(f"  {command}" for command in commands)
+        self.args = (f"{len(candidates)} agents are called {name!r}; choose one by its id:\n{lines}",)
+
+
+def find(call: "Call") -> Agent:
+    """The agent that *call* means.
+
+    Raises:
+        NoSuchAgent, WhichOne: There is none, or several.
+        UsageError: It names none, and there is no current one.
+    """
+    agents, selection = call.wiring.agents, call.selection
+    try:
+        return _current(call) if selection.kind == "self" else _chosen(agents, selection)
+    except AmbiguousName as error:
+        verb = _verb(call.command.path)
+        commands = [
+            f"{call.prog} agents single --agent-id {agent.agent_id} {verb}" for agent in error.candidates
+        ]
+        raise WhichOne(error.name, error.candidates, commands) from error
+    except AgentNotFound as error:
+        raise NoSuchAgent(error.wanted, error.known, _advice(call.prog, error)) from error
+
+
+def _chosen(agents: Agents, selection: Selection) -> Agent:
+    if selection.kind == "id":
+        return agents.find(agent_id=selection.value)
+    if selection.kind == "any" and _is_id(agents, selection.value):
+        return agents.find(agent_id=selection.value)
+    return agents.find(name=selection.value)
+
+
+def _is_id(agents: Agents, text: str) -> bool:
+    return any(record.agent_id == text for record in agents.registry.records())
+
+
+def _current(call: "Call") -> Agent:
+    wiring = call.wiring
+    verb = _verb(call.command.path)
+    if call.command.scope == "short" and wiring.current_tmux is None:
+        raise UsageError(f"which agent? {call.prog} agents {verb} NAME")
+    found = current.resolve(current.place(wiring.environment), wiring.registry)
+    return wiring.agents.find(agent_id=found.agent_id)
+
+
+def _verb(path: Path) -> str:
+    return " ".join(path[2:] if path[1:2] and path[1] in _SCOPES else path[1:])
+
+
+def _advice(prog: str, error: AgentNotFound) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(error.wanted, sorted(set(error.known)), n=3, cutoff=0.5)
+    listing = f"`{prog} agents list --state all` shows what there is"
+    if near:
+        return f"did you mean {' or '.join(near)}? {listing}"
+    return listing if error.known else f"there is none yet: `{prog} agents launch --help`"

@@ -1,0 +1,116 @@
+"""Which commands there are: a table, from which dispatch, help, suggestions and completion are made.
+
+A verb acts on one agent and is written once; three scopes find the agent in three ways, so every
+verb appears as `agents VERB NAME`, `agents single --agent-name NAME VERB` and `agents self VERB`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+#: How a command finds its agent: not at all; NAME or a selector; a selector; the current tmux session.
+Scope = Literal["none", "short", "single", "self"]
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    path: Path
+    #: `module.function` below `posthouse.cli.commands`.
+    handler: str
+    summary: str
+    scope: Scope = "none"
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    path: Path
+    handler: str
+    summary: str
+    #: `self` has no stop: an agent does not end itself in the middle of its own command.
+    on_self: bool = True
+
+
+GROUPS: dict[Path, str] = {
+    ("agents",): "launch agents, ask them, stop them",
+    ("agents", "global"): "all agents",
+    ("agents", "single"): "one agent, chosen by --agent-name or --agent-id",
+    ("agents", "self"): "the agent of the current tmux session",
+    ("demo",): "two scripted agents to try things on",
+    ("admin",): "look after what is on disk",
+    ("admin", "cleanup"): "remove what died",
+}
+
+_VERB_GROUPS: dict[Path, str] = {
+    ("turn",): "single headless turns and their artifacts",
+    ("gateway",): "the agent's HTTP gateway",
+}
+
+VERBS: tuple[Verb, ...] = (
+    Verb(("state",), "state.state", "what the agent is doing, and how that is known"),
+    Verb(("prompt",), "prompt.prompt", "give the agent a prompt; --wait prints the answer"),
+    Verb(("interrupt",), "prompt.interrupt", "interrupt what the agent is doing"),
+    Verb(("stop",), "lifecycle.stop", "end the agent and its gateway; it can be relaunched", on_self=False),
+    Verb(("relaunch",), "lifecycle.relaunch", "start the agent again in its own home"),
+    Verb(("attach",), "attach.attach", "open the agent's terminal"),
+    Verb(("logs",), "logs.logs", "what happened: events and gateway log; -f follows"),
+    Verb(("last",), "last.last", "the last prompt and its answer"),
+    Verb(("turn", "submit"), "turn.submit", "start a headless turn and print its id"),
+    Verb(("turn", "status"), "turn.status", "how a turn stands"),
+    Verb(("turn", "events"), "turn.events", "what happened in a turn"),
+    Verb(("turn", "stdout"), "turn.stdout", "the provider's own output, raw"),
+    Verb(("turn", "stderr"), "turn.stderr", "the provider's error output, raw"),
+    Verb(("gateway", "attach"), "gateway.attach", "start the agent's gateway"),
+    Verb(("gateway", "detach"), "gateway.detach", "stop the agent's gateway; the agent stays"),
+    Verb(("gateway", "status"), "gateway.status", "the gateway's own status"),
+)
+
+_PLAIN: tuple[Command, ...] = (
+    Command(("agents", "launch"), "lifecycle.launch", "start a new agent"),
+    Command(("agents", "list"), "listing.listing", "agents and their state"),
+    Command(("agents", "join"), "lifecycle.join", "manage an agent that already runs in tmux"),
+    Command(("agents", "global", "list"), "listing.listing", "agents and their state"),
+    Command(("agents", "self", "identity"), "state.identity", "who this agent is", scope="self"),
+    Command(("agents", "self", "join"), "lifecycle.join", "manage the agent in this tmux session"),
+    Command(("agents", "cleanup"), "cleanup.cleanup", "remove what died without being stopped"),
+    Command(("admin", "cleanup", "registry"), "cleanup.cleanup", "remove what died without being stopped"),
+    Command(("doctor",), "doctor.doctor", "what is installed, what is missing, and how to get it"),
+    Command(("demo", "up"), "demo.up", "start the demo and stay until Ctrl-C"),
+    Command(("demo", "down"), "demo.down", "stop the demo"),
+    Command(("demo", "reset"), "demo.reset", "stop the demo and remove its state"),
+    Command(("completion",), "completion.completion", "print a completion script for bash, zsh or fish"),
+    Command(("complete",), "completion.complete", "candidates for the last word", hidden=True),
+)
+
+
+def _expanded() -> Iterator[Command]:
+    yield from _PLAIN
+    for verb in VERBS:
+        yield Command(("agents", *verb.path), verb.handler, verb.summary, "short")
+        yield Command(("agents", "single", *verb.path), verb.handler, verb.summary, "single")
+        if verb.on_self:
+            yield Command(("agents", "self", *verb.path), verb.handler, verb.summary, "self")
+
+
+COMMANDS: dict[Path, Command] = {command.path: command for command in _expanded()}
+
+
+def is_group(path: Path) -> bool:
+    return any(known[: len(path)] == path and known != path for known in COMMANDS)
+
+
+def children(path: Path) -> dict[str, str]:
+    """The visible next words after *path* with their summaries, in the order of the table."""
+    found: dict[str, str] = {}
+    for known, command in COMMANDS.items():
+        if len(known) > len(path) and known[: len(path)] == path and not command.hidden:
+            step = known[: len(path) + 1]
+            found.setdefault(step[-1], command.summary if step == known else group_summary(step))
+    return found
+
+
+def group_summary(path: Path) -> str:
+    if path in GROUPS:
+        return GROUPS[path]
+    return _VERB_GROUPS.get(path[-1:], "")

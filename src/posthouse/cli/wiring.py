@@ -1,0 +1,107 @@
+"""The one place that reads the environment and constructs what commands work with."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from posthouse.cli import options
+from posthouse.cli.output import STYLES, Style
+from posthouse.contracts import names
+from posthouse.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from posthouse.sessions.agents import Agents
+    from posthouse.sessions.registry import Registry
+    from posthouse.sessions.roots import Roots
+    from posthouse.terminal.client import Server
+
+_DEBUG = "POSTHOUSE_DEBUG"
+
+
+class BadStyle(InvalidInput):
+    """The environment asks for an output style that does not exist."""
+
+    code = "bad_style"
+
+
+class Wiring:
+    """The surroundings of one command. Everything is built when it is first asked for."""
+
+    def __init__(self, environment: Mapping[str, str], working_directory: Path) -> None:
+        self.environment = environment
+        self.working_directory = working_directory
+
+    @classmethod
+    def of_process(cls) -> "Wiring":
+        """What this process was started with. Arms the crash point a test asked for."""
+        if names.CRASH_AT in os.environ:
+            from posthouse.support import crashpoints
+
+            crashpoints.arm(os.environ[names.CRASH_AT])
+        return cls(os.environ, Path.cwd())
+
+    @property
+    def style(self) -> Style:
+        """The output style the environment asks for.
+
+        Raises:
+            BadStyle: There is no such style.
+        """
+        asked = self.environment.get(names.PRINT_STYLE, "").strip().lower() or "plain"
+        for style in STYLES:
+            if style == asked:
+                return style
+        raise BadStyle(f"{names.PRINT_STYLE} is {asked!r}; it can be {', '.join(STYLES)}")
+
+    def style_of(self, words: Sequence[str]) -> Style:
+        """The style in which an error of the command *words* is told."""
+        chosen, _ = options.take_style(words)
+        try:
+            return chosen or self.style
+        except BadStyle:
+            return "plain"
+
+    @property
+    def colour(self) -> bool:
+        return not self.environment.get("NO_COLOR")
+
+    @property
+    def debug(self) -> bool:
+        return self.environment.get(_DEBUG, "") not in ("", "0")
+
+    @property
+    def current_tmux(self) -> str | None:
+        """The socket of the tmux server this command runs inside, or None."""
+        return self.environment.get("TMUX", "").partition(",")[0] or None
+
+    @cached_property
+    def roots(self) -> "Roots":
+        """Where state lives.
+
+        Raises:
+            BadRoot: A variable names a folder that can't be one.
+        """
+        from posthouse.sessions import roots
+
+        return roots.resolve(self.environment, self.working_directory)
+
+    @cached_property
+    def registry(self) -> "Registry":
+        from posthouse.sessions.registry import Registry
+
+        return Registry(self.roots.registry)
+
+    @cached_property
+    def agents(self) -> "Agents":
+        from posthouse.sessions.agents import Agents
+
+        return Agents(self.roots, self.registry, self.server)
+
+    @property
+    def server(self) -> "Server":
+        """The tmux server that new agents start on."""
+        from posthouse.terminal.client import Server
+
+        return Server(self.environment.get(names.TMUX_SOCKET, "").strip() or None)

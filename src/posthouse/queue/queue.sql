@@ -1,0 +1,142 @@
+-- Every statement the queue sends. `-- name --` starts one; the comment under it says why.
+
+-- schema --
+-- The contract's three tables, with exactly its columns: readers of the contract open this file.
+-- Tables of ours are called posthouse_*.
+CREATE TABLE IF NOT EXISTS gateway_requests (
+  request_id TEXT PRIMARY KEY,
+  request_kind TEXT NOT NULL,
+  payload_json TEXT NOT NULL,
+  state TEXT NOT NULL,
+  accepted_at_utc TEXT NOT NULL,
+  started_at_utc TEXT,
+  finished_at_utc TEXT,
+  managed_agent_instance_epoch INTEGER NOT NULL,
+  error_detail TEXT,
+  result_json TEXT
+);
+CREATE TABLE IF NOT EXISTS gateway_mail_notifier (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  enabled INTEGER NOT NULL DEFAULT 0,
+  interval_seconds INTEGER,
+  mode TEXT NOT NULL DEFAULT 'any_inbox' CHECK (mode IN ('any_inbox', 'unread_only')),
+  appendix_text TEXT NOT NULL DEFAULT '',
+  context_error_policy TEXT NOT NULL DEFAULT 'continue_current'
+    CHECK (context_error_policy IN ('continue_current', 'clear_context')),
+  pre_notification_context_action TEXT NOT NULL DEFAULT 'none'
+    CHECK (pre_notification_context_action IN ('none', 'compact')),
+  last_poll_at_utc TEXT,
+  last_notification_at_utc TEXT,
+  last_notified_digest TEXT,
+  compacted_eligible_message_refs_json TEXT NOT NULL DEFAULT '[]',
+  last_error TEXT,
+  notify_block_render TEXT NOT NULL DEFAULT 'enabled'
+    CHECK (notify_block_render IN ('enabled', 'disabled')),
+  notify_block_auth_mode TEXT NOT NULL DEFAULT 'permissive-log'
+    CHECK (notify_block_auth_mode IN ('permissive-log', 'required')),
+  notify_block_auth_verifier TEXT NOT NULL DEFAULT 'none'
+    CHECK (notify_block_auth_verifier IN ('none', 'shared-token')),
+  notify_block_shared_tokens_json TEXT NOT NULL DEFAULT '[]',
+  notify_block_per_message_chars INTEGER NOT NULL DEFAULT 512,
+  notify_block_total_chars INTEGER NOT NULL DEFAULT 2048,
+  updated_at_utc TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS gateway_notifier_audit (
+  audit_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  poll_time_utc TEXT NOT NULL,
+  unread_count INTEGER,
+  unread_digest TEXT,
+  unread_summary_json TEXT NOT NULL DEFAULT '[]',
+  request_admission TEXT,
+  active_execution TEXT,
+  queue_depth INTEGER,
+  outcome TEXT NOT NULL CHECK (outcome IN (
+    'empty', 'dedup_skip', 'busy_skip', 'enqueued', 'pre_notification_context_error',
+    'context_recovery_error', 'poll_error')),
+  enqueued_request_id TEXT,
+  detail TEXT,
+  context_error_policy TEXT NOT NULL DEFAULT 'continue_current',
+  pre_notification_context_action TEXT NOT NULL DEFAULT 'none',
+  context_action_outcome TEXT,
+  degraded_tool_name TEXT,
+  degraded_error_type TEXT,
+  rendered_block_entries_json TEXT NOT NULL DEFAULT '[]'
+);
+-- The order of arrival: the contract's times have whole seconds, and clocks jump.
+CREATE TABLE IF NOT EXISTS posthouse_requests (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  request_id TEXT NOT NULL UNIQUE,
+  is_open INTEGER NOT NULL DEFAULT 1
+);
+-- Finding the oldest open request must not slow down with the history.
+CREATE INDEX IF NOT EXISTS posthouse_open_requests ON posthouse_requests (sequence) WHERE is_open = 1;
+-- Every agent instance this session has had. Work goes to the newest, once it is decided.
+CREATE TABLE IF NOT EXISTS posthouse_instances (
+  epoch INTEGER PRIMARY KEY,
+  instance_id TEXT NOT NULL,
+  observed_at_utc TEXT NOT NULL,
+  decision TEXT
+);
+
+-- seed_notifier --
+-- The contract's singleton exists, disabled, from the first moment.
+INSERT OR IGNORE INTO gateway_mail_notifier (singleton, updated_at_utc) VALUES (1, :now);
+
+-- adopt --
+-- Rows that another implementation of the contract wrote have no place in the order yet.
+INSERT INTO posthouse_requests (request_id, is_open)
+SELECT request_id, state IN ('accepted', 'running') FROM gateway_requests
+WHERE request_id NOT IN (SELECT request_id FROM posthouse_requests)
+ORDER BY accepted_at_utc, rowid;
+
+-- fail_running --
+-- What ran when the process died may have reached the agent: it is never repeated.
+UPDATE gateway_requests SET state = 'failed', finished_at_utc = :now, error_detail = :error
+WHERE state = 'running';
+
+-- close_finished --
+UPDATE posthouse_requests SET is_open = 0
+WHERE is_open = 1 AND request_id NOT IN (
+  SELECT request_id FROM gateway_requests WHERE state IN ('accepted', 'running'));
+
+-- count --
+SELECT count(*) FILTER (WHERE state = 'accepted'), count(*) FILTER (WHERE state = 'running')
+FROM posthouse_requests JOIN gateway_requests USING (request_id) WHERE is_open = 1;
+
+-- put --
+INSERT INTO gateway_requests (
+  request_id, request_kind, payload_json, state, accepted_at_utc, started_at_utc,
+  managed_agent_instance_epoch)
+VALUES (:request_id, :kind, :payload, :state, :now, :started, :epoch);
+
+-- put_order --
+INSERT INTO posthouse_requests (request_id) VALUES (:request_id);
+
+-- next --
+-- The oldest accepted request whatever its epoch: a later one never overtakes it.
+SELECT sequence, request_id, request_kind, payload_json, state, managed_agent_instance_epoch
+FROM posthouse_requests JOIN gateway_requests USING (request_id)
+WHERE is_open = 1 AND state = 'accepted' ORDER BY sequence LIMIT 1;
+
+-- claim --
+-- The UPDATE is the lock: a row is taken once.
+UPDATE gateway_requests SET state = 'running', started_at_utc = :now
+WHERE request_id = :request_id AND state = 'accepted';
+
+-- kind_of_running --
+SELECT request_kind FROM gateway_requests WHERE request_id = :request_id AND state = 'running';
+
+-- finish --
+UPDATE gateway_requests
+SET state = :state, finished_at_utc = :now, error_detail = :error, result_json = :result
+WHERE request_id = :request_id AND state = 'running';
+
+-- finish_order --
+UPDATE posthouse_requests SET is_open = 0 WHERE request_id = :request_id;
+
+-- newest_instance --
+SELECT epoch, instance_id, decision FROM posthouse_instances ORDER BY epoch DESC LIMIT 1;
+
+-- add_instance --
+INSERT INTO posthouse_instances (epoch, instance_id, observed_at_utc, decision)
+VALUES (:epoch, :instance_id, :now, :decision);

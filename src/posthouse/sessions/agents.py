@@ -1,0 +1,298 @@
+"""The operations on agents: launch, find, list, stop, relaunch, clean up.
+
+Each operation on one agent holds that agent's registry lock, so that two commands at once take
+turns. Gateways are attached and detached by the process above.
+"""
+
+import shutil
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from msgspec import structs
+
+from posthouse.contracts import identity
+from posthouse.contracts.manifest import LEGACY
+from posthouse.contracts.registry import Lifecycle, Record, Terminal
+from posthouse.errors import Conflict, InvalidInput, NotFound, PosthouseError, Unavailable
+from posthouse.sessions import chat as chats
+from posthouse.sessions import launch, liveness, publication, session, start
+from posthouse.sessions.chat import StartMode
+from posthouse.sessions.launch import LaunchSpec
+from posthouse.sessions.liveness import Agent
+from posthouse.sessions.registry import Registry, lease
+from posthouse.sessions.roots import Roots
+from posthouse.sessions.session import Session
+from posthouse.support import clock, crashpoints, processes
+from posthouse.terminal import session as terminal
+from posthouse.terminal.client import Server
+
+
+class AgentNotFound(NotFound):
+    """No agent of that name or id."""
+
+    code = "agent_not_found"
+
+    def __init__(self, wanted: str, known: list[str]) -> None:
+        there = f"; there is {', '.join(sorted(known))}" if known else "; there is none yet"
+        super().__init__(f"no agent {wanted!r}{there}")
+        self.wanted = wanted
+        self.known = known
+
+
+class AmbiguousName(Conflict):
+    """Several agents have that name; nothing was done."""
+
+    code = "ambiguous_name"
+
+    def __init__(self, name: str, candidates: list[Agent]) -> None:
+        super().__init__(f"{len(candidates)} agents are called {name!r}")
+        self.name = name
+        self.candidates = candidates
+
+
+class AgentExists(Conflict):
+    """The name is in use; nothing was touched."""
+
+    code = "agent_exists"
+
+    def __init__(self, there: Agent) -> None:
+        super().__init__(
+            f"agent {there.name!r} exists ({there.record.identity.tool}, {there.health}, "
+            f"id {there.agent_id}): relaunch it, or launch with --replace"
+        )
+        self.there = there
+
+
+class LegacyBackend(InvalidInput):
+    """The session belongs to a backend that is only recognised."""
+
+    code = "legacy_backend"
+
+    def __init__(self, backend: str) -> None:
+        super().__init__(f"backend {backend} is only shown, never driven: start a new session")
+
+
+class StillAlive(Unavailable):
+    """Processes of the agent could not be ended."""
+
+    code = "still_alive"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a clean-up did to one registered agent."""
+
+    agent_id: str
+    name: str | None
+    action: str
+
+
+class Companions(Protocol):
+    """What runs beside a session and has to end with it. Both are harmless when nothing runs."""
+
+    def end_turn(self, found: Session) -> None:
+        """Kill the headless turn that runs in the session."""
+
+    def detach_gateway(self, found: Session) -> None:
+        """End the session's gateway."""
+
+
+class Agents:
+    """All agents of one registry, as seen from one set of roots and one tmux server."""
+
+    def __init__(self, roots: Roots, registry: Registry, server: Server, companions: Companions) -> None:
+        self.roots = roots
+        self.registry = registry
+        self.server = server
+        self._companions = companions
+
+    def launch(self, spec: LaunchSpec, *, replace_existing: bool = False) -> Session:
+        """Start a new agent. Its gateway is the caller's to attach.
+
+        Raises:
+            AgentExists: The name or id is in use and *replace_existing* is false.
+            And as `launch.prepare` and `launch.carry_out`.
+        """
+        prepared = launch.prepare(spec, self.roots, self.server, clock.now())
+        with self.registry.locked(prepared.plan.agent_id):
+            for there in self._in_the_way(prepared.plan.agent_name, prepared.plan.agent_id, spec):
+                if not replace_existing:
+                    raise AgentExists(there)
+                self._end(there, reason="replaced")
+                self.registry.remove(there.agent_id, there.record.generation_id)
+            return launch.carry_out(prepared, self.registry, self.server)
+
+    def registered(self, states: frozenset[str] | None = frozenset({"active", "relaunching"})) -> list[Agent]:
+        """Every agent whose record is in one of *states* (None: all), by name."""
+        records = self.registry.records()
+        chosen = [record for record in records if states is None or record.lifecycle.state in states]
+        return liveness.probe(sorted(chosen, key=lambda record: (record.agent_name, record.agent_id)))
+
+    def find(self, *, name: str | None = None, agent_id: str | None = None) -> Agent:
+        """The one agent with that id, or with that name (`gpu` and `HOUMAO-gpu` are the same).
+
+        A live agent wins over stopped ones of the same name.
+
+        Raises:
+            AgentNotFound, AmbiguousName: There is none, or several.
+        """
+        records = self.registry.records()
+        if agent_id is not None:
+            matches = [record for record in records if record.agent_id == agent_id]
+        else:
+            matches = [record for record in records if identity.same_agent(record.agent_name, name or "")]
+        active = [record for record in matches if record.lifecycle.state in ("active", "relaunching")]
+        found = liveness.probe(active or matches)
+        if not found:
+            raise AgentNotFound(name or agent_id or "", [record.agent_name for record in records])
+        if len(found) > 1:
+            raise AmbiguousName(name or "", found)
+        return liveness.probe_pane(found[0])
+
+    def refuse_legacy(self, agent: Agent) -> None:
+        """Raises:
+        LegacyBackend: The agent's backend is recognised and no more.
+        """
+        if agent.record.identity.backend in LEGACY:
+            raise LegacyBackend(agent.record.identity.backend)
+
+    def stop(self, agent: Agent, *, reason: str = "stopped by user") -> None:
+        """End the agent and everything below it; its record stays, relaunchable. A second call is harmless.
+
+        Raises:
+            StillAlive: A process would not end; the record is left active.
+        """
+        with self.registry.locked(agent.agent_id):
+            self._end(agent, reason=reason)
+
+    def relaunch(self, agent: Agent, mode: StartMode = "new", chat_id: str | None = None) -> Session:
+        """Start the agent again from its manifest, in the same session and home.
+
+        A live one is ended first. For a headless agent *mode* selects the next turn's chat.
+
+        Raises:
+            Conflict: Its manifest is unusable, or it was joined and can't be started by us.
+        """
+        self.refuse_legacy(agent)
+        found = agent.session
+        if found is None:
+            raise Conflict(f"agent {agent.name!r} can't be relaunched: {agent.detail}")
+        authority = found.manifest.agent_launch_authority
+        if authority is not None and authority.posture_kind == "unavailable":
+            raise Conflict(f"agent {agent.name!r} was joined: start it again yourself, then join it again")
+        with self.registry.locked(agent.agent_id):
+            self._companions.end_turn(found)
+            self._close_terminal(found)
+            self._publish_state(agent.record, "relaunching")
+            crashpoints.reach("relaunching")
+            prepared = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
+            publication.seed(prepared)
+            started = start.agent(prepared, chats.start_chat(mode, chat_id))
+            self._publish_state(agent.record, "active")
+            return started
+
+    def relaunch_lost(self) -> list[Session | PosthouseError]:
+        """Start again every agent that was active when its tmux session went away (a reboot)."""
+        results: list[Session | PosthouseError] = []
+        for agent in self.registered():
+            if agent.health == "stale_missing_session":
+                try:
+                    results.append(self.relaunch(agent, "tool_last_or_new"))
+                except PosthouseError as error:
+                    results.append(error)
+        return results
+
+    def clean_up(self, *, purge: bool = False) -> list[Cleaned]:
+        """Put the records of dead agents right; with *purge* forget stopped ones and their folders.
+
+        Sessions of a tmux server that does not answer are left alone.
+        """
+        done: list[Cleaned] = []
+        for entry in self.registry.entries():
+            if entry.record is None:
+                self.registry.remove(entry.agent_id)
+                done.append(Cleaned(entry.agent_id, None, f"removed: {entry.problem}"))
+        for agent in self.registered(states=None):
+            action = self._clean(agent, purge=purge)
+            if action:
+                done.append(Cleaned(agent.agent_id, agent.name, action))
+        return done
+
+    def _clean(self, agent: Agent, *, purge: bool) -> str | None:
+        if agent.health == "stale_missing_session":
+            with self.registry.locked(agent.agent_id):
+                self._publish_stopped(agent.record, reason="its tmux session was gone")
+            return "marked stopped"
+        if purge and agent.health == "stopped":
+            with self.registry.locked(agent.agent_id):
+                self.registry.remove(agent.agent_id, agent.record.generation_id)
+                if agent.session is not None:
+                    shutil.rmtree(agent.session.root)
+            return "purged"
+        return None
+
+    def _in_the_way(self, name: str, agent_id: str, spec: LaunchSpec) -> list[Agent]:
+        records = [
+            record
+            for record in self.registry.records()
+            if record.agent_id == agent_id
+            # With an id of its own, an agent may share its name.
+            or (spec.agent_id is None and identity.same_agent(record.agent_name, name))
+        ]
+        return liveness.probe(records)
+
+    def _end(self, agent: Agent, *, reason: str) -> None:
+        if agent.session is not None:
+            self._companions.detach_gateway(agent.session)
+            self._companions.end_turn(agent.session)
+            self._close_terminal(agent.session)
+        crashpoints.reach("terminal closed")
+        self._publish_stopped(agent.record, reason=reason)
+
+    def _close_terminal(self, found: Session) -> None:
+        """Kill the tmux session and verify that nothing that ran in it is left."""
+        tmux, name = found.tmux, found.tmux_session_name
+        if not terminal.exists(tmux, name):
+            return
+        running = [process for pid in terminal.pane_pids(tmux, name) for process in processes.tree(pid)]
+        terminal.kill(tmux, name)
+        left = processes.end(running)
+        if left:
+            pids = ", ".join(str(process.pid) for process in left)
+            raise StillAlive(f"processes {pids} of agent {found.agent_name!r} would not end")
+
+    def _publish_stopped(self, record: Record, *, reason: str) -> None:
+        moment = clock.iso_seconds(clock.now())
+
+        def stopped(held: Record) -> Record:
+            if held.lifecycle.state in ("stopped", "retired"):
+                return held
+            return structs.replace(
+                held,
+                lifecycle=Lifecycle(
+                    state="stopped",
+                    relaunchable=True,
+                    state_updated_at=moment,
+                    stopped_at=moment,
+                    stop_reason=reason,
+                ),
+                terminal=Terminal(last_session_name=held.terminal.last_session_name),
+                liveness=None,
+                gateway=None,
+            )
+
+        self.registry.change(record.agent_id, record.generation_id, stopped)
+
+    def _publish_state(self, record: Record, state: Literal["active", "relaunching"]) -> None:
+        moment = clock.iso_seconds(clock.now())
+
+        def changed(held: Record) -> Record:
+            name = held.terminal.last_session_name
+            return structs.replace(
+                held,
+                lifecycle=Lifecycle(state=state, relaunchable=True, state_updated_at=moment),
+                terminal=Terminal(current_session_name=name, last_session_name=name),
+                liveness=lease(),
+            )
+
+        self.registry.change(record.agent_id, record.generation_id, changed)

@@ -1,0 +1,185 @@
+"""Inputs of a launch that lie in files: the brain manifest and the role folder.
+
+A brain manifest (YAML, schema 3) describes one prepared tool home. The launcher writes one itself
+when the user gives only a tool and a name. Keys it does not know are ignored.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from posthouse.errors import InvalidInput
+from posthouse.sessions.secrets import parse_env_file
+from posthouse.support import files
+
+_SCHEMA_VERSION = 3
+_MAX_BYTES = 1 << 20
+
+
+class BadDefinition(InvalidInput):
+    """A brain manifest or an agent definition can't be used."""
+
+    code = "bad_definition"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brain:
+    """What a launcher needs of a brain manifest."""
+
+    tool: str
+    home_path: Path
+    home_variable: str
+    executable: str
+    args: tuple[str, ...] = ()
+    #: Variables with values that are no secret.
+    environment: Mapping[str, str]
+    #: Variables taken from the credentials file.
+    credentials: Mapping[str, str]
+    agent_name: str | None = None
+    agent_id: str | None = None
+    role_text: str | None = None
+    #: The declarative mailbox payload, for the mailbox to read.
+    mailbox: Mapping[str, Any] | None = None
+
+
+def read(path: Path) -> Brain:
+    """Read a brain manifest.
+
+    Raises:
+        BadDefinition: A key that a launch needs is missing or of another type; the message names it.
+    """
+    document = _load(path)
+    reader = _Reader(path, document)
+    return Brain(
+        tool=reader.text("inputs.tool"),
+        home_path=Path(reader.text("runtime.home_path")),
+        home_variable=reader.text("runtime.launch_home_selector.env_var"),
+        executable=reader.text("runtime.launch_executable"),
+        args=reader.texts("runtime.launch_contract.adapter_defaults.args"),
+        environment=reader.variables("runtime.launch_contract.env_records"),
+        credentials=_credentials(reader),
+        agent_name=reader.optional_text("agent_name"),
+        agent_id=reader.optional_text("agent_id"),
+        role_text=reader.optional_text("inputs.role_prompt_text"),
+        mailbox=reader.mapping("mailbox"),
+    )
+
+
+def write(path: Path, brain: Brain) -> None:
+    """Write *brain* durably. Credentials are not part of it."""
+    document = {
+        "schema_version": _SCHEMA_VERSION,
+        "inputs": {"tool": brain.tool},
+        "runtime": {
+            "home_path": str(brain.home_path),
+            "launch_home_selector": {"env_var": brain.home_variable, "value": str(brain.home_path)},
+            "launch_executable": brain.executable,
+            "launch_contract": {
+                "adapter_defaults": {"args": list(brain.args)},
+                "env_records": dict(brain.environment),
+            },
+        },
+        "credentials": {"env_contract": {"source_file": None, "selected_env_vars": []}},
+        "agent_name": brain.agent_name,
+        "agent_id": brain.agent_id,
+    }
+    files.private_folder(path.parent)
+    files.write_whole(path, yaml.safe_dump(document, sort_keys=True).encode(), durable=True)
+
+
+def role_path(agent_def_dir: Path, role_name: str) -> Path:
+    return agent_def_dir / "roles" / role_name / "system-prompt.md"
+
+
+def read_role(agent_def_dir: Path, role_name: str) -> str:
+    """The role's text.
+
+    Raises:
+        BadDefinition: The folder has no such role.
+    """
+    path = role_path(agent_def_dir, role_name)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadDefinition(f"role {role_name!r} has no readable text at {path}: {error}") from error
+
+
+def write_role(agent_def_dir: Path, role_name: str, text: str) -> None:
+    path = role_path(agent_def_dir, role_name)
+    files.private_folder(path.parent)
+    files.write_whole(path, text.encode(), durable=True)
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise BadDefinition(f"{path} is over {_MAX_BYTES} bytes: not a brain manifest")
+        document = yaml.safe_load(path.read_bytes())
+    except (OSError, yaml.YAMLError) as error:
+        raise BadDefinition(f"brain manifest {path} can't be read: {error}") from error
+    if not isinstance(document, dict):
+        raise BadDefinition(f"brain manifest {path} is not a mapping")
+    return document
+
+
+def _credentials(reader: "_Reader") -> dict[str, str]:
+    source = reader.optional_text("credentials.env_contract.source_file")
+    chosen = reader.texts("credentials.env_contract.selected_env_vars")
+    if source is None:
+        return {}
+    available = parse_env_file(Path(source))
+    missing = [name for name in chosen if name not in available]
+    if missing:
+        raise BadDefinition(f"{source} has no {', '.join(missing)}, which {reader.path} asks for")
+    return {name: available[name] for name in chosen}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Values of a document by dotted key, each checked where it is read."""
+
+    path: Path
+    document: Mapping[str, Any]
+
+    def text(self, key: str) -> str:
+        value = self.optional_text(key)
+        if value is None:
+            raise BadDefinition(f"{self.path} has no {key}")
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        value = self._value(key)
+        if value is not None and (not isinstance(value, str) or not value.strip()):
+            raise BadDefinition(f"{self.path}: {key} must be a text that is not blank")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._value(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise BadDefinition(f"{self.path}: {key} must be a list of texts")
+        return tuple(value)
+
+    def variables(self, key: str) -> dict[str, str]:
+        value = self.mapping(key) or {}
+        if not all(isinstance(name, str) and isinstance(text, str) for name, text in value.items()):
+            raise BadDefinition(f"{self.path}: {key} must map names to texts")
+        return dict(value)
+
+    def mapping(self, key: str) -> Mapping[str, Any] | None:
+        value = self._value(key)
+        if value is not None and not isinstance(value, dict):
+            raise BadDefinition(f"{self.path}: {key} must be a mapping")
+        return value
+
+    def _value(self, key: str) -> Any:
+        current: Any = self.document
+        for part in key.split("."):
+            if not isinstance(current, dict):
+                return None
+            current = current.get(part)
+        return current

@@ -1,0 +1,68 @@
+"""Which of the provider's conversations a session continues: the pinned one, and how the first is chosen."""
+
+from typing import Literal
+
+from msgspec.structs import replace
+
+from posthouse.contracts.manifest import Headless, Manifest
+from posthouse.tools.tool import Chat
+
+StartMode = Literal["new", "tool_last_or_new", "exact"]
+
+
+def with_headless(manifest: Manifest, headless: Headless) -> Manifest:
+    """*manifest* with that headless state, mirrored in `backend_state` where other readers look."""
+    mirrored = {
+        "session_id": headless.session_id,
+        "turn_index": headless.turn_index,
+        "role_bootstrap_applied": headless.role_bootstrap_applied,
+        "resume_selection_kind": headless.resume_selection_kind,
+        "resume_selection_value": headless.resume_selection_value,
+    }
+    return replace(manifest, headless=headless, backend_state={**manifest.backend_state, **mirrored})
+
+
+def after_turn(manifest: Manifest, *, turn_index: int, chat_id: str | None) -> Manifest:
+    """*manifest* after a turn: its index counted, and the chat it ran in pinned when it is known."""
+    headless = manifest.headless
+    if headless is None:
+        raise ValueError(f"backend {manifest.backend} has no headless turns")
+    return with_headless(
+        manifest,
+        replace(
+            headless,
+            turn_index=max(headless.turn_index, turn_index),
+            session_id=chat_id or headless.session_id,
+            role_bootstrap_applied=True,
+        ),
+    )
+
+
+def restarted(manifest: Manifest, mode: StartMode, chat_id: str | None) -> Manifest:
+    """*manifest* so that the next headless turn starts from *mode* instead of the pinned chat."""
+    headless = manifest.headless
+    if headless is None:
+        return manifest
+    return with_headless(
+        manifest,
+        replace(
+            headless,
+            session_id=None,
+            resume_selection_kind={"new": "none", "tool_last_or_new": "last", "exact": "exact"}[mode],
+            resume_selection_value=chat_id,
+        ),
+    )
+
+
+def next_chat(headless: Headless) -> Chat:
+    """The chat of a turn that asks for none: pinned, else the startup selection, else new."""
+    if headless.session_id is not None:
+        return Chat(mode="exact", id=headless.session_id)
+    if headless.resume_selection_kind == "exact":
+        return Chat(mode="exact", id=headless.resume_selection_value)
+    return Chat(mode="latest" if headless.resume_selection_kind == "last" else "new")
+
+
+def start_chat(mode: StartMode, chat_id: str | None) -> Chat:
+    """The chat that a TUI is started with."""
+    return Chat(mode="latest" if mode == "tool_last_or_new" else mode, id=chat_id)

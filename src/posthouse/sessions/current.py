@@ -1,0 +1,98 @@
+"""The session that the caller sits in: `agents self …` and every attach from inside."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from posthouse.contracts import names
+from posthouse.contracts.manifest import MAINTAINED
+from posthouse.errors import Conflict, NotFound, PosthouseError
+from posthouse.sessions import session
+from posthouse.sessions.registry import Registry
+from posthouse.sessions.session import Session
+from posthouse.support import clock
+from posthouse.terminal import session as terminal
+from posthouse.terminal.client import Server, Tmux
+
+
+class NotInTmux(NotFound):
+    """The caller is not inside tmux."""
+
+    code = "not_in_tmux"
+
+
+class NotAnAgent(NotFound):
+    """The caller's tmux session is not a managed agent."""
+
+    code = "not_an_agent"
+
+
+class WrongSession(Conflict):
+    """What the tmux session points at belongs to another session."""
+
+    code = "wrong_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in tmux the caller is."""
+
+    server: Server
+    session_name: str
+
+
+def place(environment: Mapping[str, str]) -> Place:
+    """Where the caller is.
+
+    Raises:
+        NotInTmux: Not inside tmux.
+    """
+    socket = environment.get("TMUX", "").split(",")[0]
+    pane = environment.get("TMUX_PANE", "")
+    if not socket or not pane:
+        raise NotInTmux("this command acts on the tmux session it runs in, and it does not run in one")
+    server = Server(socket)
+    return Place(server, Tmux(server).run("display-message", "-p", "-t", pane, "#{session_name}"))
+
+
+def resolve(here: Place, registry: Registry) -> Session:
+    """The managed session at *here*.
+
+    Raises:
+        NotAnAgent: The tmux session names no manifest, and no fresh record leads to one.
+        WrongSession: The manifest is another session's; nothing is guessed.
+    """
+    environment = terminal.environment(Tmux(here.server), here.session_name)
+    found = _by_manifest(environment) or _by_record(environment, registry)
+    if found is None:
+        raise NotAnAgent(
+            f"tmux session {here.session_name!r} is not a managed agent "
+            f"(no usable {names.MANIFEST_PATH}, no fresh record for {names.AGENT_ID})"
+        )
+    if found.tmux_session_name != here.session_name:
+        raise WrongSession(
+            f"{found.manifest_path} belongs to tmux session {found.tmux_session_name!r}, "
+            f"not to {here.session_name!r}"
+        )
+    if found.manifest.backend not in MAINTAINED:
+        raise WrongSession(f"backend {found.manifest.backend} is only shown, never driven")
+    return found
+
+
+def _by_manifest(environment: Mapping[str, str]) -> Session | None:
+    text = environment.get(names.MANIFEST_PATH, "")
+    if not text.startswith("/"):
+        return None
+    try:
+        return session.read(Path(text))
+    except PosthouseError:
+        # Stale pointer: the record is the other way to the manifest.
+        return None
+
+
+def _by_record(environment: Mapping[str, str], registry: Registry) -> Session | None:
+    agent_id = environment.get(names.AGENT_ID, "")
+    record = registry.get(agent_id) if agent_id else None
+    if record is None or not record.is_active(clock.now()):
+        return None
+    return session.read(Path(record.runtime.manifest_path))

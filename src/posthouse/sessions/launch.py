@@ -1,0 +1,238 @@
+"""Launch: from a tool and a name to a running agent.
+
+The order is what makes a crash harmless: files first, then the record, then the terminal, then
+the program. Before the record there is no session; from the record on `agents list` shows it and
+`agents stop` ends it.
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from posthouse import tools
+from posthouse.contracts import identity
+from posthouse.contracts.events import Detail, Style
+from posthouse.errors import Conflict, InvalidInput, PosthouseError
+from posthouse.sessions import blueprint, brain, publication, secrets, session, start
+from posthouse.sessions.blueprint import Blueprint
+from posthouse.sessions.registry import Registry
+from posthouse.sessions.roots import Roots
+from posthouse.sessions.session import Session
+from posthouse.support import clock, crashpoints, files, ids
+from posthouse.terminal import session as terminal
+from posthouse.terminal.client import Server, Tmux
+from posthouse.tools.tool import Chat, Tool
+
+DEFAULT_ROLE = "default"
+
+
+class BadLaunch(InvalidInput):
+    """The launch can't be done as asked; nothing was written."""
+
+    code = "bad_launch"
+
+
+class SessionNameTaken(Conflict):
+    """A tmux session of that name is live; nothing was written."""
+
+    code = "session_name_taken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchSpec:
+    """What a user asks for."""
+
+    tool: str
+    working_directory: Path
+    name: str | None = None
+    agent_id: str | None = None
+    headless: bool = False
+    role_name: str = DEFAULT_ROLE
+    role_text: str = ""
+    model: str | None = None
+    reasoning_level: int | None = None
+    #: Names and values; the values go to the program and a 0600 file, nowhere else.
+    environment: Mapping[str, str] = field(default_factory=dict)
+    args: tuple[str, ...] = ()
+    style: Style = "plain"
+    detail: Detail = "concise"
+    #: A prepared definition folder and home instead of our own.
+    agent_def_dir: Path | None = None
+    brain_manifest: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A checked launch: what will be written, and nothing written yet."""
+
+    plan: Blueprint
+    values: Mapping[str, str]
+    role_text: str
+    tool: Tool
+    #: Ours to write and to remove; False for what the user brought.
+    owns_home: bool
+
+
+def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) -> Prepared:
+    """Check *spec* and decide everything.
+
+    Raises:
+        BadLaunch, BadDefinition, BadName, UnknownTool: It can't be done as asked.
+        ToolMissing: The CLI is not installed.
+    """
+    tool = tools.load(spec.tool)
+    if not spec.working_directory.is_dir():
+        raise BadLaunch(f"working directory {spec.working_directory} is not a folder")
+    own = _own_home(spec, roots, tool)
+    given = brain.read(spec.brain_manifest) if spec.brain_manifest else None
+    if given and given.tool != spec.tool:
+        raise BadLaunch(f"{spec.brain_manifest} is for {given.tool}, not for {spec.tool}")
+    prepared = given or own
+    name = _name(spec, prepared)
+    agent_def_dir = spec.agent_def_dir or prepared.home_path.with_name(
+        prepared.home_path.name + ".definition"
+    )
+    values = {**prepared.environment, **prepared.credentials, **spec.environment}
+    backend = tool.headless_backend if spec.headless else blueprint.INTERACTIVE_BACKEND
+    session_id = f"{backend}-{clock.compact(moment)}-{ids.hex_id(8)}"
+    plan = Blueprint(
+        session_root=roots.runtime / "sessions" / backend / session_id,
+        created_at_utc=clock.iso_seconds(moment),
+        generation_id=ids.generation(),
+        backend=backend,
+        tool=spec.tool,
+        agent_name=name,
+        agent_id=_agent_id(spec, prepared, name),
+        tmux_session_name=identity.tmux_session_name(name, moment),
+        tmux_socket=server.socket,
+        working_directory=spec.working_directory,
+        role_name=spec.role_name,
+        role_method=tool.role_method,
+        brain_manifest_path=spec.brain_manifest or _brain_path(roots, prepared),
+        agent_def_dir=agent_def_dir,
+        executable=prepared.executable,
+        args=prepared.args + spec.args,
+        home_variable=prepared.home_variable,
+        home_path=prepared.home_path,
+        variable_names=tuple(values),
+        tool_version=tool.version(),
+        style=spec.style,
+        detail=spec.detail,
+        model=spec.model,
+        reasoning_level=spec.reasoning_level,
+    )
+    return Prepared(
+        plan=plan,
+        values=values,
+        role_text=_role_text(spec, given),
+        tool=tool,
+        owns_home=given is None,
+    )
+
+
+def carry_out(prepared: Prepared, registry: Registry, server: Server) -> Session:
+    """Write, publish and start. On an error everything that was made is taken down again.
+
+    The caller holds the registry lock of the agent.
+
+    Raises:
+        AgentDied: The program did not stay up.
+        RecordTaken: Another generation is active.
+        Unavailable: tmux or the disk failed.
+    """
+    plan = prepared.plan
+    # Asked before anything is written: a missing or frozen tmux costs the user nothing.
+    if terminal.exists(Tmux(server), plan.tmux_session_name):
+        raise SessionNameTaken(f"a tmux session {plan.tmux_session_name!r} is already there")
+    try:
+        made = _write(prepared)
+        registry.publish(blueprint.record_of(plan))
+        crashpoints.reach("published")
+        return start.agent(made, Chat())
+    except BaseException:
+        _take_down(plan, registry, owns_home=prepared.owns_home)
+        raise
+
+
+def _write(prepared: Prepared) -> Session:
+    plan = prepared.plan
+    if prepared.owns_home:
+        files.private_folder(plan.home_path)
+        brain.write(plan.brain_manifest_path, _brain_of(plan))
+    if not brain.role_path(plan.agent_def_dir, plan.role_name).exists():
+        brain.write_role(plan.agent_def_dir, plan.role_name, prepared.role_text)
+    prepared.tool.prepare_home(plan.home_path, plan.working_directory)
+    files.private_folder(plan.session_root)
+    secrets.write(plan.session_root, prepared.values)
+    made = session.write(plan.session_root, blueprint.manifest_of(plan))
+    publication.seed(made)
+    return made
+
+
+def _take_down(plan: Blueprint, registry: Registry, *, owns_home: bool) -> None:
+    """Remove what a failed launch made, and nothing else. The first error is the one that counts."""
+    made = Session(plan.session_root, blueprint.manifest_of(plan))
+    try:
+        terminal.kill(made.tmux, plan.tmux_session_name)
+    except PosthouseError:
+        # tmux is what failed: the record stays, so that the session can still be found and stopped.
+        return
+    registry.remove(plan.agent_id, plan.generation_id)
+    shutil.rmtree(plan.session_root, ignore_errors=True)
+    if owns_home:
+        shutil.rmtree(plan.home_path, ignore_errors=True)
+        shutil.rmtree(plan.agent_def_dir, ignore_errors=True)
+        plan.brain_manifest_path.unlink(missing_ok=True)
+
+
+def _own_home(spec: LaunchSpec, roots: Roots, tool: Tool) -> brain.Brain:
+    home = roots.runtime / "homes" / f"{spec.tool}-{ids.hex_id(12)}"
+    return brain.Brain(
+        tool=spec.tool,
+        home_path=home,
+        home_variable=tool.home_variable,
+        executable=tool.executable(),
+        environment={},
+        credentials={},
+    )
+
+
+def _brain_of(plan: Blueprint) -> brain.Brain:
+    return brain.Brain(
+        tool=plan.tool,
+        home_path=plan.home_path,
+        home_variable=plan.home_variable,
+        executable=plan.executable,
+        args=plan.args,
+        environment={},
+        credentials={},
+        agent_name=plan.agent_name,
+        agent_id=plan.agent_id,
+    )
+
+
+def _brain_path(roots: Roots, prepared: brain.Brain) -> Path:
+    return roots.runtime / "manifests" / f"{prepared.home_path.name}.yaml"
+
+
+def _name(spec: LaunchSpec, prepared: brain.Brain) -> str:
+    if spec.name is not None:
+        return identity.user_name(spec.name)
+    if prepared.agent_name is not None:
+        return identity.component(prepared.agent_name, what="agent name")
+    return identity.automatic(spec.tool, spec.role_name)
+
+
+def _agent_id(spec: LaunchSpec, prepared: brain.Brain, name: str) -> str:
+    given = spec.agent_id or prepared.agent_id
+    return identity.component(given, what="agent id") if given else identity.default_id(name)
+
+
+def _role_text(spec: LaunchSpec, given: brain.Brain | None) -> str:
+    if spec.agent_def_dir is not None:
+        return brain.read_role(spec.agent_def_dir, spec.role_name)
+    if spec.role_text:
+        return spec.role_text
+    return (given.role_text or "") if given else ""

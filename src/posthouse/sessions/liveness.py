@@ -1,0 +1,105 @@
+"""Which agents really live: what the records say, combined with what tmux says.
+
+A record is a locator. tmux is asked once per server, however many agents it holds.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from posthouse.contracts.registry import ENDED, Record
+from posthouse.errors import PosthouseError, Unavailable
+from posthouse.sessions import session
+from posthouse.sessions.session import Session
+from posthouse.terminal import session as terminal
+from posthouse.terminal.client import Server, Tmux
+
+Health = Literal[
+    "healthy",
+    "degraded_missing_primary",
+    "stale_missing_session",
+    "stopped",
+    "unknown",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """One registered agent and how it is."""
+
+    record: Record
+    #: None when the manifest can't be read.
+    session: Session | None
+    health: Health
+    #: Why, where there is something to say.
+    detail: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.record.agent_name
+
+    @property
+    def agent_id(self) -> str:
+        return self.record.agent_id
+
+    @property
+    def is_live(self) -> bool:
+        return self.health in ("healthy", "degraded_missing_primary")
+
+
+def probe(records: Iterable[Record]) -> list[Agent]:
+    """How each agent is, in the given order. One bad manifest or server spoils only its own agents."""
+    known: dict[Server, frozenset[str] | PosthouseError] = {}
+    return [_agent(record, known) for record in records]
+
+
+def probe_pane(agent: Agent) -> Agent:
+    """*agent* with a closer look: is its primary pane there, and does its program still run?"""
+    if agent.health != "healthy" or agent.session is None:
+        return agent
+    found = agent.session
+    try:
+        pane = terminal.agent_pane(found.tmux, found.tmux_session_name)
+    except Unavailable as error:
+        return Agent(record=agent.record, session=found, health="degraded_missing_primary", detail=str(error))
+    # Between turns a headless agent's pane runs nothing.
+    if pane.dead and not found.manifest.is_headless:
+        status = "" if pane.dead_status is None else f" with exit code {pane.dead_status}"
+        return Agent(
+            record=agent.record,
+            session=found,
+            health="degraded_missing_primary",
+            detail=f"the program ended{status}",
+        )
+    return agent
+
+
+def _agent(record: Record, known: dict[Server, frozenset[str] | PosthouseError]) -> Agent:
+    try:
+        found = session.read(Path(record.runtime.manifest_path))
+    except PosthouseError as error:
+        return Agent(record=record, session=None, health="unknown", detail=str(error))
+    if record.lifecycle.state in ENDED:
+        return Agent(record=record, session=found, health="stopped", detail=record.lifecycle.stop_reason)
+    server = found.tmux.server
+    if server not in known:
+        known[server] = _names(server)
+    alive = known[server]
+    if isinstance(alive, PosthouseError):
+        return Agent(record=record, session=found, health="unknown", detail=str(alive))
+    if record.terminal.current_session_name in alive:
+        return Agent(record=record, session=found, health="healthy")
+    return Agent(
+        record=record,
+        session=found,
+        health="stale_missing_session",
+        detail=f"its tmux session {record.terminal.current_session_name} is gone",
+    )
+
+
+def _names(server: Server) -> frozenset[str] | PosthouseError:
+    try:
+        return terminal.names(Tmux(server))
+    except PosthouseError as error:
+        return error

@@ -1,0 +1,79 @@
+"""What a session publishes so that a gateway can be attached to it later.
+
+All of it is derived from the manifest (and from what an earlier attach wished for), so it can be
+written again at any time.
+"""
+
+import msgspec
+
+from posthouse.contracts import gateway_files as gf
+from posthouse.contracts import names, strict
+from posthouse.errors import Conflict
+from posthouse.sessions.session import Session
+from posthouse.support import files
+
+
+class BadDesiredConfig(Conflict):
+    """The file of the user's wishes can't be read."""
+
+    code = "bad_desired_config"
+
+
+def attach_of(session: Session) -> gf.Attach:
+    """`attach.json` as the manifest implies it."""
+    manifest = session.manifest
+    control = manifest.gateway_authority.control if manifest.gateway_authority else None
+    desired = desired_config(session)
+    return gf.Attach(
+        attach_identity=session.session_id,
+        backend=manifest.backend,
+        tmux_session_name=session.tmux_session_name,
+        working_directory=manifest.working_directory,
+        backend_metadata=gf.BackendMetadata(
+            session_id=manifest.headless.session_id if manifest.headless else None,
+            tool=manifest.tool,
+            managed_api_base_url=control.api_base_url if control else None,
+            managed_agent_ref=control.managed_agent_ref if control else None,
+        ),
+        manifest_path=str(session.manifest_path),
+        agent_def_dir=manifest.runtime.agent_def_dir,
+        runtime_session_id=manifest.runtime.session_id,
+        desired_host=desired.desired_host,
+        desired_port=desired.desired_port,
+    )
+
+
+def desired_config(session: Session) -> gf.DesiredConfig:
+    """The user's wish; the defaults when there is none.
+
+    Raises:
+        BadDesiredConfig: There is one, but it can't be read.
+    """
+    path = session.gateway_root / gf.DESIRED_CONFIG
+    try:
+        return strict.decode(path.read_bytes(), gf.DesiredConfig)
+    except FileNotFoundError:
+        return gf.DesiredConfig()
+    except ValueError as error:
+        raise BadDesiredConfig(f"{path} can't be used: {error}; mend it or delete it") from error
+
+
+def seed(session: Session) -> None:
+    """Publish attachability: everything a later attach finds, and the status of having no gateway."""
+    root = files.private_folder(session.gateway_root)
+    for folder in ("run", "logs"):
+        files.private_folder(root / folder)
+    files.write_whole(root / gf.PROTOCOL_VERSION, f"{names.PROTOCOL_VERSION}\n".encode(), durable=False)
+    if not (root / gf.DESIRED_CONFIG).exists():
+        files.write_json(root / gf.DESIRED_CONFIG, strict.plain(gf.DesiredConfig()), durable=True)
+    publish_offline(session)
+
+
+def publish_offline(session: Session, *, queue_depth: int = 0) -> None:
+    """Say that no gateway lives here: after a launch, a detach, or the death of one."""
+    attach = attach_of(session)
+    root = session.gateway_root
+    mode = desired_config(session).desired_execution_mode
+    files.write_json(root / gf.ATTACH, msgspec.to_builtins(attach), durable=False)
+    files.write_json(root / gf.GATEWAY_MANIFEST, gf.gateway_manifest(attach, None), durable=False)
+    files.write_json(root / gf.STATE, gf.offline_status(attach, mode, queue_depth=queue_depth), durable=False)

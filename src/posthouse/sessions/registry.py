@@ -1,0 +1,145 @@
+"""The shared registry: one record per agent, a locator that others can read.
+
+`<root>/live_agents/<agent-id>/record.json`. Symlinked entries are ignored. Writers of one agent
+take its lock, so that check and write are one step.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from posthouse.contracts import names, strict
+from posthouse.contracts.identity import component
+from posthouse.contracts.registry import Liveness, Record, upgrade
+from posthouse.errors import Conflict, NotFound
+from posthouse.support import clock, files, locks
+
+#: What tmux-backed publications carry: life is told by tmux, so the lease never ends it.
+_LEASE = timedelta(days=36500)
+_LOCK_WAIT_SECONDS = 10.0
+_MAX_RECORD_BYTES = 1 << 20
+
+
+class RecordTaken(Conflict):
+    """Another generation of that agent is active; nothing was written."""
+
+    code = "record_taken"
+
+
+class RecordNotFound(NotFound):
+    """No agent with that id is registered."""
+
+    code = "agent_not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One folder of the registry: its record, or what is wrong with it."""
+
+    agent_id: str
+    record: Record | None
+    problem: str | None = None
+
+
+class Registry:
+    """The records under one root."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._live = root / names.LIVE_AGENTS
+
+    @contextmanager
+    def locked(self, agent_id: str) -> Iterator[None]:
+        """Keep every other writer of *agent_id* out for the body.
+
+        Raises:
+            LockHeld: Another operation on that agent took too long.
+        """
+        lock = self.root / "locks" / f"{component(agent_id, what='agent id')}.lock"
+        with locks.hold(lock, wait_seconds=_LOCK_WAIT_SECONDS):
+            yield
+
+    def entries(self) -> list[Entry]:
+        """Every record, the unreadable ones with their problem, by agent id."""
+        try:
+            folders = sorted(self._live.iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [self._entry(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
+
+    def records(self) -> list[Record]:
+        return [entry.record for entry in self.entries() if entry.record is not None]
+
+    def get(self, agent_id: str) -> Record | None:
+        """The record of *agent_id*; None when there is none or it can't be read."""
+        return self._entry(self._live / component(agent_id, what="agent id")).record
+
+    def publish(self, record: Record) -> None:
+        """Write *record* durably, unless another generation of the agent is active.
+
+        Raises:
+            RecordTaken: One is.
+        """
+        moment = clock.now()
+        held = self.get(record.agent_id)
+        if held is not None and held.generation_id != record.generation_id and held.is_active(moment):
+            raise RecordTaken(f"agent {record.agent_id} is active as another generation")
+        folder = files.private_folder(self._live / record.agent_id)
+        target = folder / names.RECORD_FILE
+        if target.is_symlink():
+            target.unlink()
+        files.write_json(target, strict.plain(record), durable=True)
+        files.sync_folder(self._live)
+
+    def change(self, agent_id: str, generation_id: str, change: Callable[[Record], Record]) -> Record | None:
+        """Apply *change* to the record if it is still of that generation. The caller holds the lock."""
+        held = self.get(agent_id)
+        if held is None or held.generation_id != generation_id:
+            return None
+        changed = change(held)
+        if changed != held:
+            self.publish(changed)
+        return changed
+
+    def remove(self, agent_id: str, generation_id: str | None = None) -> bool:
+        """Forget *agent_id*; with a generation only if it is still that one. False: nothing removed."""
+        folder = self._live / component(agent_id, what="agent id")
+        held = self._entry(folder).record
+        if generation_id is not None and (held is None or held.generation_id != generation_id):
+            return False
+        if folder.is_symlink():
+            folder.unlink()
+        elif folder.is_dir():
+            shutil.rmtree(folder)
+        else:
+            return False
+        return True
+
+    def _entry(self, folder: Path) -> Entry:
+        path = folder / names.RECORD_FILE
+        if path.is_symlink() or not path.is_file():
+            return Entry(folder.name, None, f"{path} is not a file")
+        try:
+            if path.stat().st_size > _MAX_RECORD_BYTES:
+                raise ValueError("it is larger than a record can be")
+            payload = json.loads(path.read_bytes())
+            if not isinstance(payload, dict):
+                raise ValueError("it is not a JSON object")
+            record = strict.convert(upgrade(payload), Record)
+        except (OSError, ValueError) as error:
+            return Entry(folder.name, None, f"{path} can't be used: {error}")
+        if record.agent_id != folder.name:
+            return Entry(folder.name, None, f"{path} is about {record.agent_id}")
+        return Entry(folder.name, record)
+
+
+def lease() -> Liveness:
+    """Liveness of a record that is published now."""
+    moment = clock.now()
+    return Liveness(
+        published_at=clock.iso_seconds(moment), lease_expires_at=clock.iso_seconds(moment + _LEASE)
+    )

@@ -1,0 +1,93 @@
+"""Where state lives: registry, runtime and mailbox roots, and the project overlay.
+
+Every root follows one rule: explicit argument, then environment variable, then default.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from posthouse.contracts import names
+from posthouse.errors import InvalidInput
+from posthouse.support import files
+
+
+class BadRoot(InvalidInput):
+    """A root can't be used as given."""
+
+    code = "bad_root"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roots:
+    """The resolved folders. None of them needs to exist yet."""
+
+    registry: Path
+    runtime: Path
+    mailbox: Path
+    #: The project's own `.houmao` folder, where one was found.
+    overlay: Path | None = None
+
+
+def resolve(environment: Mapping[str, str], working_directory: Path) -> Roots:
+    """The roots for a command that runs in *working_directory*.
+
+    Raises:
+        BadRoot: A variable names a folder that is not absolute, or the discovery mode is unknown.
+    """
+    overlay = find_overlay(environment, working_directory)
+    anchor = _home_anchor(environment)
+    local = overlay or anchor
+    return Roots(
+        registry=_from(environment, names.REGISTRY_DIR) or anchor / "registry",
+        runtime=_from(environment, names.RUNTIME_DIR) or local / "runtime",
+        mailbox=_from(environment, names.MAILBOX_DIR) or local / "mailbox",
+        overlay=overlay,
+    )
+
+
+def find_overlay(environment: Mapping[str, str], working_directory: Path) -> Path | None:
+    """The overlay that governs *working_directory*, or None."""
+    explicit = _from(environment, names.OVERLAY_DIR)
+    if explicit is not None:
+        return explicit
+    mode = environment.get(names.OVERLAY_DISCOVERY_MODE, "").strip() or "ancestor"
+    if mode not in ("ancestor", "cwd_only"):
+        raise BadRoot(f"{names.OVERLAY_DISCOVERY_MODE} is {mode!r}; it can be 'ancestor' or 'cwd_only'")
+    here = working_directory.resolve()
+    for folder in (here, *here.parents) if mode == "ancestor" else (here,):
+        if (folder / names.OVERLAY_FOLDER / names.OVERLAY_CONFIG).is_file():
+            return folder / names.OVERLAY_FOLDER
+    return None
+
+
+def make_overlay(working_directory: Path) -> Path:
+    """Make *working_directory* a project of its own. A second call changes nothing."""
+    overlay = files.private_folder(working_directory.resolve() / names.OVERLAY_FOLDER)
+    config = overlay / names.OVERLAY_CONFIG
+    if not config.exists():
+        files.write_whole(config, b"schema_version = 1\n", durable=True)
+    return overlay
+
+
+def _home_anchor(environment: Mapping[str, str]) -> Path:
+    config_home = environment.get("XDG_CONFIG_HOME", "").strip()
+    # The XDG rule: a relative XDG_CONFIG_HOME is ignored.
+    if config_home.startswith("/"):
+        return Path(config_home) / names.HOME_ANCHOR
+    return _home(environment) / ".config" / names.HOME_ANCHOR
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    home = environment.get("HOME", "").strip()
+    return Path(home) if home else Path.home()
+
+
+def _from(environment: Mapping[str, str], variable: str) -> Path | None:
+    text = environment.get(variable, "").strip()
+    if not text:
+        return None
+    path = _home(environment) / text[2:] if text.startswith("~/") else Path(text)
+    if not path.is_absolute():
+        raise BadRoot(f"{variable} is {text!r}; it must be an absolute path")
+    return path

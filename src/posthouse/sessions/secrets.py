@@ -1,0 +1,92 @@
+"""The values of an agent's variables, kept for its next start in a file only its owner reads.
+
+The manifest and the brain manifest name the variables; only this file has the values.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from posthouse.errors import InvalidInput
+from posthouse.support import files
+
+_FILE = "launch-env.json"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_MAX_VALUE_BYTES = 128 * 1024  # what Linux allows one variable
+
+
+class BadVariable(InvalidInput):
+    """An `--env` or a line of an env file can't be used."""
+
+    code = "bad_variable"
+
+
+def read(root: Path) -> dict[str, str]:
+    """The values of the session at *root*; empty when it has none."""
+    try:
+        stored = json.loads((root / _FILE).read_bytes())
+    except FileNotFoundError:
+        return {}
+    return {str(name): str(value) for name, value in stored.items()}
+
+
+def write(root: Path, values: Mapping[str, str]) -> None:
+    files.write_json(root / _FILE, dict(values), durable=True)
+
+
+def collect(
+    given: Iterable[str], environment: Mapping[str, str], env_files: Iterable[Path] = ()
+) -> dict[str, str]:
+    """The variables of a launch: env files first, then `K` (the caller's own value) and `K=V`.
+
+    Raises:
+        BadVariable: A name is not one, a value is missing or too long, a file can't be read.
+    """
+    values: dict[str, str] = {}
+    for path in env_files:
+        values |= parse_env_file(path)
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals and name in environment:
+            value = environment[name]
+        elif not equals:
+            raise BadVariable(f"--env {name}: there is no variable {name} to take the value from")
+        values[_checked(name, value, where="--env")] = value
+    return values
+
+
+def parse_env_file(path: Path) -> dict[str, str]:
+    """Read `K=V` lines; `export`, blank lines, `#` comments and surrounding quotes are understood."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadVariable(f"env file {path} can't be read: {error}") from error
+    values: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        text = line.strip().removeprefix("export ").lstrip()
+        if not text or text.startswith("#"):
+            continue
+        name, equals, value = text.partition("=")
+        where = f"{path}, line {number}"
+        if not equals:
+            # The line itself stays out of the message: it may be a secret without its name.
+            raise BadVariable(f"{where}: write NAME=VALUE")
+        values[_checked(name.strip(), value, where=where)] = _unquoted(value.strip())
+    return values
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value
+
+
+def _checked(name: str, value: str, *, where: str) -> str:
+    if not _NAME.match(name):
+        raise BadVariable(f"{where}: {name!r} is not a variable name")
+    if "\0" in value or len(value.encode()) > _MAX_VALUE_BYTES:
+        raise BadVariable(
+            f"{where}: the value of {name} holds a NUL byte or is over {_MAX_VALUE_BYTES} bytes"
+        )
+    return name

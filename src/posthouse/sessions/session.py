@@ -1,0 +1,114 @@
+"""A session: its folder and its manifest, which is the one authority for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from posthouse.contracts import names, strict
+from posthouse.contracts.manifest import Manifest
+from posthouse.errors import Conflict, NotFound
+from posthouse.support import files, locks
+from posthouse.terminal.client import Server, Tmux
+
+#: Where `backend_state` keeps the socket of the tmux server that the session lives on.
+TMUX_SOCKET = "tmux_socket"
+_UPDATE_WAIT_SECONDS = 5.0
+
+
+class SessionNotFound(NotFound):
+    """There is no manifest at that path."""
+
+    code = "session_not_found"
+
+
+class BadManifest(Conflict):
+    """The manifest can't be read as schema 4."""
+
+    code = "bad_manifest"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session as its manifest described it when it was read."""
+
+    root: Path
+    manifest: Manifest
+
+    @property
+    def manifest_path(self) -> Path:
+        return self.root / names.MANIFEST_FILE
+
+    @property
+    def gateway_root(self) -> Path:
+        return self.root / "gateway"
+
+    @property
+    def turns_root(self) -> Path:
+        return self.root / names.TURN_ARTIFACTS
+
+    @property
+    def pane_lock(self) -> Path:
+        """Held by whoever types into the agent's pane."""
+        return self.root / "pane.lock"
+
+    @property
+    def session_id(self) -> str:
+        return self.manifest.runtime.session_id or self.root.name
+
+    @property
+    def agent_name(self) -> str:
+        return self.manifest.agent_name or self.root.name
+
+    @property
+    def agent_id(self) -> str:
+        return self.manifest.agent_id or self.root.name
+
+    @property
+    def tmux_session_name(self) -> str:
+        return self.manifest.tmux_session_name or ""
+
+    @property
+    def tmux(self) -> Tmux:
+        """The server this session lives on, whatever the caller's own is."""
+        socket = self.manifest.backend_state.get(TMUX_SOCKET)
+        return Tmux(Server(socket if isinstance(socket, str) else None))
+
+    @property
+    def runtime_root(self) -> Path:
+        return self.root.parents[2]
+
+
+def read(manifest_path: Path) -> Session:
+    """Read a session.
+
+    Raises:
+        SessionNotFound: There is no such file.
+        BadManifest: It is not a manifest of schema 4; the message names the field.
+    """
+    try:
+        content = manifest_path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise SessionNotFound(f"there is no manifest at {manifest_path}") from None
+    try:
+        return Session(manifest_path.parent, strict.decode(content, Manifest))
+    except ValueError as error:
+        raise BadManifest(f"{manifest_path} can't be used: {error}") from error
+
+
+def write(root: Path, manifest: Manifest) -> Session:
+    """Replace the manifest. When this returns it is on disk."""
+    files.write_json(root / names.MANIFEST_FILE, strict.plain(manifest), durable=True)
+    return Session(root, manifest)
+
+
+def update(session: Session, change: Callable[[Manifest], Manifest]) -> Session:
+    """Apply *change* to the manifest as it is now, and write it. Two writers never lose a change.
+
+    Raises:
+        SessionNotFound, BadManifest: As `read`.
+        LockHeld: Another writer held it for seconds.
+    """
+    with locks.hold(session.root / "manifest.lock", wait_seconds=_UPDATE_WAIT_SECONDS):
+        current = read(session.manifest_path)
+        changed = change(current.manifest)
+        return current if changed == current.manifest else write(session.root, changed)

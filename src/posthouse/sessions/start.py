@@ -1,0 +1,117 @@
+"""Starting an agent in its terminal: at launch, and again at every relaunch."""
+
+from pathlib import Path
+
+from msgspec import structs
+
+from posthouse import tools
+from posthouse.contracts import names
+from posthouse.contracts.manifest import Manifest
+from posthouse.errors import Unavailable
+from posthouse.sessions import brain, secrets, session
+from posthouse.sessions.session import Session
+from posthouse.support import crashpoints, processes
+from posthouse.terminal import session as terminal
+from posthouse.terminal.pane import Pane
+from posthouse.tools.tool import Chat, Launch
+
+#: A program that can't run says so at once; later deaths are the gateway's to see.
+_EARLY_DEATH_SECONDS = 0.2
+
+
+class AgentDied(Unavailable):
+    """The program ended as soon as it was started; the session was taken down again."""
+
+    code = "agent_died"
+
+
+def agent(made: Session, chat: Chat) -> Session:
+    """Open the session's terminal and start its program; a headless agent waits there for turns.
+
+    Raises:
+        AgentDied: The program ended at once; the message has its last lines.
+        Unavailable: tmux failed.
+    """
+    pane = open_terminal(made)
+    crashpoints.reach("terminal opened")
+    if made.manifest.is_headless:
+        return session.update(made, lambda manifest: with_pane(manifest, pane))
+    return start_tui(made, pane, chat)
+
+
+def launch_of(made: Session) -> Launch:
+    """The session's agent, as every start of its program sees it."""
+    manifest = made.manifest
+    metadata = manifest.launch_plan.metadata
+    model, level = metadata.get("model"), metadata.get("reasoning_level")
+    return Launch(
+        home=Path(manifest.launch_plan.home_selector.home_path),
+        working_directory=Path(manifest.working_directory),
+        role_name=manifest.role_name,
+        role_text=_stored_role(manifest),
+        model=model if isinstance(model, str) else None,
+        reasoning_level=level if isinstance(level, int) else None,
+        args=tuple(manifest.launch_plan.args),
+    )
+
+
+def start_tui(made: Session, pane: Pane, chat: Chat) -> Session:
+    """Start the TUI in *pane* and record where it runs.
+
+    Raises:
+        AgentDied: It ended at once; the message has its last lines.
+    """
+    program = tools.load(made.manifest.tool).tui_program(launch_of(made), chat)
+    environment = {**program.environment, **secrets.read(made.root)}
+    started = terminal.start_program(
+        made.tmux,
+        pane,
+        program.argv,
+        environment=environment,
+        working_directory=Path(made.manifest.working_directory),
+    )
+    crashpoints.reach("program started")
+    if processes.wait_exit(started.pid, seconds=_EARLY_DEATH_SECONDS):
+        rows = [row.strip() for row in terminal.capture(made.tmux, started.pane_id).rows]
+        said = " / ".join(row for row in rows if row)[-400:]
+        raise AgentDied(f"{made.manifest.tool} ended as soon as it was started: {said or 'it said nothing'}")
+    return session.update(made, lambda manifest: with_pane(manifest, started))
+
+
+def open_terminal(made: Session) -> Pane:
+    """Make the session's tmux session, with the variables by which it is found."""
+    manifest = made.manifest
+    published = {names.MANIFEST_PATH: str(made.manifest_path), names.AGENT_ID: made.agent_id}
+    if manifest.is_headless:
+        selector = manifest.launch_plan.home_selector
+        published |= {names.TOOL: manifest.tool, selector.env_var: selector.home_path}
+        if manifest.runtime.agent_def_dir:
+            published[names.AGENT_DEF_DIR] = manifest.runtime.agent_def_dir
+    return terminal.create(
+        made.tmux,
+        made.tmux_session_name,
+        working_directory=Path(manifest.working_directory),
+        environment=published,
+    )
+
+
+def with_pane(manifest: Manifest, pane: Pane) -> Manifest:
+    """*manifest* with the place where the agent runs."""
+    if manifest.tmux is None or manifest.agent_launch_authority is None:
+        raise ValueError(f"backend {manifest.backend} has no terminal")
+    place = {"primary_window_id": pane.window_id, "primary_pane_id": pane.pane_id}
+    state = {"tmux_window_id": pane.window_id, "tmux_pane_id": pane.pane_id}
+    pid = None if manifest.is_headless else pane.pid
+    return structs.replace(
+        manifest,
+        tmux=structs.replace(manifest.tmux, **place),
+        agent_launch_authority=structs.replace(manifest.agent_launch_authority, **place),
+        runtime=structs.replace(manifest.runtime, agent_pid=pid),
+        backend_state={**manifest.backend_state, **state},
+    )
+
+
+def _stored_role(manifest: Manifest) -> str:
+    if manifest.runtime.agent_def_dir is None:
+        return ""
+    return brain.read_role(Path(manifest.runtime.agent_def_dir), manifest.role_name)

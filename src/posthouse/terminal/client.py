@@ -1,0 +1,201 @@
+"""One tmux server, asked by plain processes.
+
+The only module that starts tmux. Every process gets `-u` (a title keeps its symbols under cron)
+and an environment of its own choosing, because whoever starts the server gives it everything.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from posthouse.errors import Unavailable
+from posthouse.terminal import quoting
+from posthouse.terminal.protocol import Parser, Reply
+
+_INHERITED = frozenset(
+    ("HOME", "PATH", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR", "TMUX_TMPDIR")
+)
+_DESKTOP = frozenset(("DISPLAY", "WAYLAND_DISPLAY", "SSH_AUTH_SOCK"))
+_INHERITED_PREFIXES = ("LC_", "XDG_")
+_NO_SERVER = ("no server running", "error connecting to", "server exited", "lost server", "no sessions")
+
+
+class TmuxMissing(Unavailable):
+    """tmux is not installed."""
+
+    code = "tmux_missing"
+
+    def __init__(self) -> None:
+        super().__init__("tmux is not installed; get it with: sudo apt-get install -y tmux")
+
+
+class TmuxFrozen(Unavailable):
+    """The server did not answer in time. Whether it did what was asked is not known."""
+
+    code = "tmux_frozen"
+
+    def __init__(self, server: "Server", seconds: float) -> None:
+        super().__init__(f"{server} did not answer within {seconds:g} s; is it stopped or overloaded?")
+
+
+class NoServer(Unavailable):
+    """Nothing listens there, so no session of that server exists."""
+
+    code = "tmux_no_server"
+
+    def __init__(self, server: "Server") -> None:
+        super().__init__(f"{server} is not running")
+
+
+class TmuxRefused(Unavailable):
+    """tmux answered with an error, which the message repeats."""
+
+    code = "tmux_refused"
+
+    def __init__(self, command: str, words: str) -> None:
+        super().__init__(f"tmux {command}: {words}")
+        #: What tmux said.
+        self.words = words
+
+    @property
+    def is_not_found(self) -> bool:
+        return self.words.startswith("can't find")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Which tmux server. None is the user's own, a name stands for `-L`, an absolute path for `-S`."""
+
+    socket: str | None = None
+
+    def arguments(self) -> tuple[str, ...]:
+        """How a tmux process is told. Only the user's own server reads a configuration."""
+        if self.socket is None:
+            # Named, because inside another server tmux would take that one.
+            return ("-L", "default")
+        return ("-S" if self.socket.startswith("/") else "-L", self.socket, "-f", "/dev/null")
+
+    def __str__(self) -> str:
+        return "the tmux server" if self.socket is None else f"the tmux server at {self.socket}"
+
+
+USERS_OWN = Server()
+
+
+class Tmux:
+    """Commands for one server, each answered or failed within the time limit."""
+
+    def __init__(self, server: Server = USERS_OWN, *, timeout_seconds: float = 5.0) -> None:
+        self.server = server
+        self._timeout_seconds = timeout_seconds
+
+    def run(self, *command: str) -> str:
+        """Run one command by a process of its own; its arguments are visible in `ps`.
+
+        Returns what it printed, without the final newline.
+
+        Raises:
+            TmuxMissing, NoServer, TmuxRefused: Nothing was done.
+            TmuxFrozen: It may have been done.
+        """
+        return self.run_all([command])
+
+    def run_all(self, commands: Sequence[Sequence[str]]) -> str:
+        """Run *commands* as one step that nothing can come between; what they printed, joined.
+
+        The first that fails ends it. Raises as `run` does.
+        """
+        arguments: list[bytes] = []
+        for command in commands:
+            arguments += (
+                [b";", *map(quoting.argument, command)] if arguments else map(quoting.argument, command)
+            )
+        done = self._process(arguments, b"")
+        if done.returncode:
+            raise refusal(self.server, commands[0][0], _text(done.stderr).strip())
+        return _text(done.stdout).removesuffix("\n")
+
+    def batch(self, session: str, commands: Sequence[Sequence[str]]) -> list[str]:
+        """Run *commands* through a pipe, so that nothing of them shows in `ps`; their replies.
+
+        All are tried; the first that failed is raised afterwards. Raises as `run` does.
+        """
+        script = b"".join(quoting.line(command) for command in commands)
+        done = self._process(list(map(quoting.argument, attach_arguments(session, output=False))), script)
+        events = Parser().feed(done.stdout)
+        replies = [event for event in events if isinstance(event, Reply)]
+        ours = [reply for reply in replies if reply.ours]
+        if len(ours) != len(commands):
+            words = next((reply.text for reply in replies if reply.failed), _text(done.stderr).strip())
+            raise refusal(self.server, "attach-session", words or "server exited")
+        for command, reply in zip(commands, ours, strict=True):
+            if reply.failed:
+                raise refusal(self.server, command[0], reply.text)
+        return [reply.text for reply in ours]
+
+    def socket_path(self) -> str:
+        """Where the server listens, so that a later command can ask the same one."""
+        if self.server.socket is not None and self.server.socket.startswith("/"):
+            return self.server.socket
+        return self.run("display-message", "-p", "#{socket_path}")
+
+    def _process(self, arguments: Sequence[bytes], script: bytes) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(
+                [*map(quoting.argument, program(self.server)), *arguments],
+                input=script,
+                capture_output=True,
+                timeout=self._timeout_seconds,
+                env=client_environment(os.environ),
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise TmuxFrozen(self.server, self._timeout_seconds) from None
+
+
+def program(server: Server) -> list[str]:
+    """The start of every tmux command line.
+
+    Raises:
+        TmuxMissing: There is no tmux on the path.
+    """
+    executable = shutil.which("tmux")
+    if executable is None:
+        raise TmuxMissing
+    return [executable, "-u", *server.arguments()]
+
+
+def attach_arguments(session: str, *, output: bool) -> list[str]:
+    """The rest of a control client's command line.
+
+    It changes neither the size of the agent's window nor the session's environment (`-E`). A reader
+    that falls five seconds behind is paused instead of being served from a growing buffer.
+    """
+    flags = "pause-after=5,ignore-size" if output else "no-output,ignore-size"
+    return ["-N", "-C", "attach-session", "-E", "-t", f"={session}", "-f", flags]
+
+
+def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a tmux process may know: if it has to start the server, every agent inherits this."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in _INHERITED | _DESKTOP or name.startswith(_INHERITED_PREFIXES)
+    }
+
+
+def refusal(server: Server, command: str, words: str) -> NoServer | TmuxRefused:
+    """The error that tmux's *words* mean."""
+    if words.startswith(_NO_SERVER):
+        return NoServer(server)
+    return TmuxRefused(command, words)
+
+
+def is_installed() -> bool:
+    return shutil.which("tmux") is not None
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")

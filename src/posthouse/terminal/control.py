@@ -1,0 +1,229 @@
+"""A client that stays attached to one session: hears its output, asks and commands on the same pipe.
+
+tmux's server itself reads and writes our end of a socket pair; the client process only keeps the
+place. Commands are pipelined, and replies come in the order of the commands.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import subprocess
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from posthouse.terminal import pane as panes
+from posthouse.terminal import quoting
+from posthouse.terminal.client import (
+    NoServer,
+    Server,
+    TmuxFrozen,
+    attach_arguments,
+    client_environment,
+    program,
+    refusal,
+)
+from posthouse.terminal.protocol import Event, Exit, GarbledTmux, Output, Parser, Paused, Reply
+from posthouse.terminal.screen import Screen
+
+logger = logging.getLogger(__name__)
+
+#: A pane's id and the bytes its program wrote; no bytes mean that it changed in another way.
+Listener = Callable[[str, bytes], None]
+
+#: More than this in flight means that nobody answers.
+_MAX_PENDING = 1024
+_MAX_UNSENT_BYTES = 8 * 1024 * 1024
+
+
+class Detached(NoServer):
+    """The session or its server ended, or this client was closed."""
+
+    code = "tmux_detached"
+
+    def __init__(self, server: Server, session: str) -> None:
+        Exception.__init__(self, f"tmux session {session!r} of {server} is gone")
+
+
+class ControlClient:
+    """One attached session. Made by `attach`; ends by itself with the session or the server."""
+
+    def __init__(
+        self, server: Server, session: str, process: subprocess.Popen[bytes], timeout_seconds: float
+    ) -> None:
+        self._server = server
+        self._session = session
+        self._timeout_seconds = timeout_seconds
+        self._wire = _Wire(process, Detached(server, session))
+
+    @classmethod
+    async def attach(
+        cls, server: Server, session: str, *, output: bool, timeout_seconds: float = 5.0
+    ) -> "ControlClient":
+        """A client of *session*, with or without its output.
+
+        Raises:
+            TmuxMissing, TmuxFrozen, NoServer: As in `client.Tmux.run`.
+            TmuxRefused: There is no such session.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            process = _start(server, session, theirs, output=output)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        client = cls(server, session, process, timeout_seconds)
+        await asyncio.get_running_loop().create_unix_connection(lambda: client._wire, sock=ours)
+        try:
+            await client._answer(client._wire.attached, "attach-session")
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    async def command(self, *command: str) -> str:
+        """Run one command; what it printed.
+
+        Raises:
+            TmuxRefused: tmux said no.
+            TmuxFrozen: No answer in time; it may still be done.
+            NoServer: The session or the server ended.
+        """
+        if self._wire.is_choked():
+            raise TmuxFrozen(self._server, self._timeout_seconds)
+        return await self._answer(self._wire.send(command), command[0])
+
+    async def capture(self, pane_id: str) -> Screen:
+        """What the pane shows now. Raises as `command` does."""
+        about, rows = await asyncio.gather(
+            self.command("display-message", "-p", "-t", pane_id, panes.FORMAT),
+            self.command("capture-pane", "-p", "-e", "-t", pane_id),
+        )
+        return panes.screen_of(panes.split(about)[0], rows)
+
+    async def pane(self, pane_id: str) -> panes.Pane:
+        """What tmux knows of the pane now. Raises as `command` does."""
+        return panes.split(await self.command("display-message", "-p", "-t", pane_id, panes.FORMAT))[0]
+
+    def watch(self, listener: Listener) -> Callable[[], None]:
+        """Call *listener* for every change, on the loop; it must not block. Returns what ends that."""
+        self._wire.listeners.append(listener)
+        return lambda: self._wire.listeners.remove(listener)
+
+    async def closed(self) -> None:
+        """Return when the session or the server has ended, or `close` was called."""
+        await asyncio.shield(self._wire.lost)
+
+    async def close(self) -> None:
+        """Detach. A second call changes nothing."""
+        self._wire.abort()
+        await self.closed()
+
+    async def _answer(self, future: asyncio.Future[Reply], command: str) -> str:
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                reply = await future
+        except TimeoutError:
+            raise TmuxFrozen(self._server, self._timeout_seconds) from None
+        if reply.failed:
+            raise refusal(self._server, command, reply.text)
+        return reply.text
+
+
+class _Wire(asyncio.Protocol):
+    """The bytes: what waits for a reply, who listens, and the end of it all."""
+
+    def __init__(self, process: subprocess.Popen[bytes], gone: Detached) -> None:
+        loop = asyncio.get_running_loop()
+        self.attached: asyncio.Future[Reply] = loop.create_future()
+        self.lost: asyncio.Future[None] = loop.create_future()
+        self.listeners: list[Listener] = []
+        self._pending: deque[asyncio.Future[Reply]] = deque()
+        self._parser = Parser()
+        self._process = process
+        self._gone = gone
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def is_choked(self) -> bool:
+        unsent = self._transport.get_write_buffer_size() if self._transport else 0
+        return len(self._pending) >= _MAX_PENDING or unsent > _MAX_UNSENT_BYTES
+
+    def send(self, command: Sequence[str]) -> asyncio.Future[Reply]:
+        line = quoting.line(command)
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        if self._transport is None or self.lost.done():
+            future.set_exception(self._gone)
+            return future
+        # Given up or not, it keeps its place: replies are matched by order.
+        self._pending.append(future)
+        self._transport.write(line)
+        return future
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            events = self._parser.feed(data)
+        except GarbledTmux:
+            logger.exception("tmux control client given up")
+            self.abort()
+            return
+        for event in events:
+            self._take(event)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        for future in (self.attached, *self._pending):
+            if not future.done():
+                future.set_exception(self._gone)
+                future.exception()  # somebody may have stopped waiting
+        self._pending.clear()
+        # The place it kept is gone; a killed client is reaped at once.
+        self._process.kill()
+        self._process.wait()
+        if not self.lost.done():
+            self.lost.set_result(None)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case Reply(ours=False):
+                _settle(self.attached, event)
+            case Reply() if self._pending:
+                _settle(self._pending.popleft(), event)
+            case Output(pane_id, content):
+                self._tell(pane_id, content)
+            case Paused(pane_id):
+                self.send(("refresh-client", "-A", f"{pane_id}:continue"))
+                self._tell(pane_id, b"")
+            case Exit():
+                self.abort()
+
+    def _tell(self, pane_id: str, content: bytes) -> None:
+        for listener in tuple(self.listeners):
+            try:
+                listener(pane_id, content)
+            except Exception:  # one listener's fault must not cost the others their session
+                logger.exception("output listener failed", extra={"pane_id": pane_id})
+
+
+def _start(server: Server, session: str, end: socket.socket, *, output: bool) -> subprocess.Popen[bytes]:
+    arguments = [*program(server), *attach_arguments(session, output=output)]
+    return subprocess.Popen(
+        list(map(quoting.argument, arguments)),
+        stdin=end,
+        stdout=end,
+        stderr=subprocess.DEVNULL,
+        env=client_environment(os.environ),
+    )
+
+
+def _settle(future: asyncio.Future[Reply], reply: Reply) -> None:
+    if not future.done():
+        future.set_result(reply)

@@ -1,0 +1,91 @@
+"""A pane as tmux describes it, asked for and read in a form that no name or title can break."""
+
+from dataclasses import dataclass
+
+from posthouse.terminal.screen import Screen, rows_of
+
+_FIELDS = (
+    "#{pane_id} #{window_id} #{window_index} #{pane_index} #{pane_pid} #{pane_width} #{pane_height}"
+    " #{cursor_x} #{cursor_y} #{pane_in_mode} #{pane_dead}"
+    " =#{pane_dead_status} =#{pane_dead_signal}"
+)
+#: Names and titles are free text, a newline included: their lengths in bytes come before them.
+FORMAT = (
+    f"{_FIELDS} #{{n:session_name}} #{{n:window_name}} #{{n:pane_title}}"
+    "|#{session_name}#{window_name}#{pane_title}"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pane:
+    """One pane at one moment."""
+
+    session_name: str
+    window_id: str
+    window_index: str
+    window_name: str
+    pane_id: str
+    pane_index: int
+    pid: int
+    dead: bool
+    #: Exit code of the program that ended; None while it runs or when a signal ended it.
+    dead_status: int | None
+    #: Number of the signal that ended it.
+    dead_signal: int | None
+    #: A person scrolls.
+    in_mode: bool
+    title: str
+    columns: int
+    rows: int
+    #: Column and row, from 0.
+    cursor: tuple[int, int]
+
+
+def parse(text: str) -> list[Pane]:
+    """The panes in what tmux printed for `FORMAT`, one after the other."""
+    found: list[Pane] = []
+    while text:
+        pane, text = split(text)
+        found.append(pane)
+    return found
+
+
+def split(text: str) -> tuple[Pane, str]:
+    """The first pane in what tmux printed for `FORMAT`, and what comes after it."""
+    head, _, rest = text.encode(errors="surrogateescape").partition(b"|")
+    *fields, session_length, window_length, title_length = head.decode().split(" ")
+    names: list[str] = []
+    for length in map(int, (session_length, window_length, title_length)):
+        names.append(rest[:length].decode(errors="replace"))
+        rest = rest[length:]
+    return _pane(fields, *names), rest.removeprefix(b"\n").decode(errors="surrogateescape")
+
+
+def screen_of(pane: Pane, capture: str) -> Screen:
+    """*capture* (of `capture-pane -p -e`) together with what *pane* says beside it."""
+    readable = capture.encode(errors="surrogateescape").decode(errors="replace")
+    return Screen(
+        rows=rows_of(readable), title=pane.title, cursor=pane.cursor, dead=pane.dead, in_mode=pane.in_mode
+    )
+
+
+def _pane(fields: list[str], session_name: str, window_name: str, title: str) -> Pane:
+    pane_id, window_id, window_index, pane_index, pid, columns, rows, x, y, in_mode, dead, *end = fields
+    status, number = (int(word[1:]) if word[1:] else None for word in end)
+    return Pane(
+        session_name=session_name,
+        window_id=window_id,
+        window_index=window_index,
+        window_name=window_name,
+        pane_id=pane_id,
+        pane_index=int(pane_index),
+        pid=int(pid),
+        dead=dead == "1",
+        dead_status=status,
+        dead_signal=number,
+        in_mode=in_mode not in ("", "0"),
+        title=title,
+        columns=int(columns),
+        rows=int(rows),
+        cursor=(int(x), int(y)),
+    )

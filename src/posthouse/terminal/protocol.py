@@ -1,0 +1,122 @@
+"""What a control client says, from bytes to events. No I/O.
+
+Replies stand between `%begin` and `%end` or `%error` lines that repeat the same time and number;
+everything else that begins with `%` is a notification.
+"""
+
+import re
+from dataclasses import dataclass
+
+from posthouse.errors import Unavailable
+
+#: One `%output` line is some kilobytes, one line of a reply at most a pasted prompt.
+MAX_LINE_BYTES = 4 * 1024 * 1024
+MAX_REPLY_BYTES = 16 * 1024 * 1024
+
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
+#: Set in the flags of a reply to a command that came through the pipe.
+_OURS = b"1"
+
+
+class GarbledTmux(Unavailable):
+    """What arrives is not tmux's control protocol, or too long to be kept."""
+
+    code = "tmux_garbled"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to one command. `ours` is false for what tmux ran by itself (the attach)."""
+
+    text: str
+    failed: bool
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Bytes that a pane's program wrote. None of them: look again, it changed in another way."""
+
+    pane_id: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """tmux holds a pane's output back until it is told to continue."""
+
+    pane_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The client is being dismissed."""
+
+    reason: str
+
+
+Event = Reply | Output | Paused | Exit
+
+
+class Parser:
+    """Cuts a control client's stream into events, keeping a bounded rest."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._opening: list[bytes] | None = None
+        self._lines: list[bytes] = []
+        self._reply_bytes = 0
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that *data* completes.
+
+        Raises:
+            GarbledTmux: A line or a reply is longer than tmux ever sends.
+        """
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MAX_LINE_BYTES:
+            raise GarbledTmux("tmux sent a line without end")
+        events = (self._line(line) for line in lines)
+        return [event for event in events if event is not None]
+
+    def _line(self, line: bytes) -> Event | None:
+        word, *fields = line.split(b" ", 3)
+        if self._opening is not None:
+            return self._inside(line, word, fields)
+        if word == b"%begin":
+            self._opening, self._lines, self._reply_bytes = fields, [], 0
+            return None
+        return _notification(word, line)
+
+    def _inside(self, line: bytes, word: bytes, fields: list[bytes]) -> Reply | None:
+        # A screen can show the word `%end`; time and number make it the end of this reply.
+        if word in (b"%end", b"%error") and fields == self._opening:
+            self._opening = None
+            text = b"\n".join(self._lines).decode(errors="surrogateescape")
+            return Reply(text, failed=word == b"%error", ours=fields[-1] == _OURS)
+        self._reply_bytes += len(line) + 1
+        if self._reply_bytes > MAX_REPLY_BYTES:
+            raise GarbledTmux("tmux sent a reply without end")
+        self._lines.append(line)
+        return None
+
+
+def _notification(word: bytes, line: bytes) -> Event | None:
+    if word == b"%output":
+        _, pane_id, content = line.split(b" ", 2)
+        return Output(pane_id.decode(), unescape(content))
+    if word == b"%extended-output":
+        head, _, content = line.partition(b" : ")
+        return Output(head.split(b" ")[1].decode(), unescape(content))
+    if word == b"%pane-mode-changed":
+        return Output(line.split(b" ")[1].decode(), b"")
+    if word == b"%pause":
+        return Paused(line.split(b" ")[1].decode())
+    if word == b"%exit":
+        return Exit(line[len(b"%exit ") :].decode(errors="replace"))
+    return None
+
+
+def unescape(content: bytes) -> bytes:
+    """The bytes behind `%output`'s `\\ooo`."""
+    return _ESCAPE.sub(lambda match: bytes((int(match[1], 8) & 0xFF,)), content)

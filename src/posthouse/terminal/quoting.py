@@ -1,0 +1,52 @@
+"""Text that stays one argument, whatever is in it.
+
+tmux reads commands in two ways. From a control client's pipe it parses lines: a newline or `;`
+starts a second command, `#` a comment, `$` and `~` expand, braces group. From argv it takes each
+argument as it is, except that a trailing `;` ends the command.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+
+from posthouse.errors import InvalidInput
+
+#: Everything else below 0x80 is written as an octal escape, so there is no list of dangers to miss.
+_UNSAFE = re.compile(rb"[^A-Za-z0-9 _./:=@%,+\-\x80-\xff]")
+
+
+class UnsendableText(InvalidInput):
+    """tmux has no way to carry this text."""
+
+    code = "unsendable_text"
+
+
+def encode(text: str) -> bytes:
+    """*text* as bytes; file names that are not UTF-8 keep theirs.
+
+    Raises:
+        UnsendableText: It holds NUL or half of a surrogate pair.
+    """
+    if "\0" in text:
+        raise UnsendableText("the text holds a NUL character, which tmux cannot carry; remove it")
+    try:
+        return os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise UnsendableText(
+            f"the text holds half of a surrogate pair at character {error.start}; send valid Unicode"
+        ) from error
+
+
+def line(command: Sequence[str]) -> bytes:
+    """One line for a control client's pipe that is exactly *command*."""
+    return b" ".join(_quoted(argument) for argument in command) + b"\n"
+
+
+def argument(text: str) -> bytes:
+    """*text* as one argument of a tmux process."""
+    raw = encode(text)
+    return raw[:-1] + b"\\;" if raw.endswith(b";") else raw
+
+
+def _quoted(text: str) -> bytes:
+    return b'"' + _UNSAFE.sub(lambda match: b"\\%03o" % ord(match[0]), encode(text)) + b'"'

@@ -1,0 +1,311 @@
+"""The tmux session of one agent: making it, starting programs in it, reading and ending it.
+
+The agent is window 0, pane 0. Targets match exactly, so that `gpu` never means `gpu2`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from posthouse.errors import Conflict, InvalidInput
+from posthouse.support import crashpoints
+from posthouse.terminal import pane as panes
+from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
+from posthouse.terminal.pane import Pane
+from posthouse.terminal.screen import Screen
+
+AGENT_WINDOW = "agent"
+#: Keeps the pane until the agent's program takes its place. Two words: tmux runs one by a shell.
+_PLACEHOLDER = ("sleep", "infinity")
+_HISTORY_LINES = "10000"
+_END_NOTICE = "program ended (#{?pane_dead_signal,signal #{pane_dead_signal},status #{pane_dead_status}})"
+#: The kernel gives a program no longer string than this, the name and `=` included.
+_MAX_VARIABLE_BYTES = 128 * 1024 - 1
+_NAME = re.compile(r"[^\s$@%=!{.:\x00-\x1f\x7f][^.:\x00-\x1f\x7f]{0,199}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class BadSessionName(InvalidInput):
+    """tmux would change the name, or read it as something else."""
+
+    code = "bad_session_name"
+
+
+class BadVariable(InvalidInput):
+    """No program could be started with this environment variable."""
+
+    code = "bad_variable"
+
+
+class NoAgentPane(Conflict):
+    """The session has no window 0, which is where its agent would be."""
+
+    code = "no_agent_pane"
+
+
+class SessionExists(Conflict):
+    """A session of that name is there; nothing was touched."""
+
+    code = "session_exists"
+
+
+def create(
+    tmux: Tmux,
+    name: str,
+    *,
+    working_directory: Path,
+    environment: Mapping[str, str],
+    columns: int = 120,
+    rows: int = 40,
+) -> Pane:
+    """Make a detached session whose agent window waits for a program. Nothing in *environment* is secret.
+
+    The window keeps its size when a person attaches, and stays when its program ends.
+
+    Raises:
+        SessionExists: There is one of that name.
+    """
+    check_name(name)
+    _check_folder(working_directory)
+    _check_environment(environment)
+    try:
+        tmux.run_all(_creation(name, str(working_directory), columns, rows))
+    except TmuxRefused as error:
+        if error.words.startswith("duplicate session"):
+            raise SessionExists(f"tmux session {name!r} exists already") from None
+        raise
+    crashpoints.reach("tmux session made")
+    set_environment(tmux, name, environment)
+    return agent_pane(tmux, name)
+
+
+def _creation(name: str, folder: str, columns: int, rows: int) -> list[list[str]]:
+    session, window = f"={name}:", f"={name}:0"
+    size = ["-x", str(columns), "-y", str(rows)]
+
+    def window_option(option: str, value: str) -> list[str]:
+        # -q: an older tmux does without.
+        return ["set-option", "-q", "-w", "-t", window, option, value]
+
+    return [
+        ["new-session", "-d", "-s", name, "-n", AGENT_WINDOW, "-c", folder, *size, *_PLACEHOLDER],
+        ["set-option", "-t", session, "destroy-unattached", "off"],
+        ["set-option", "-t", session, "history-limit", _HISTORY_LINES],
+        *_as_window_zero(name),
+        # A pane takes its history limit when it is made, so the first one gives way.
+        ["new-window", "-d", "-k", "-t", window, "-n", AGENT_WINDOW, "-c", folder, *_PLACEHOLDER],
+        window_option("automatic-rename", "off"),
+        window_option("allow-rename", "off"),
+        window_option("pane-base-index", "0"),
+        window_option("remain-on-exit", "on"),
+        window_option("remain-on-exit-format", _END_NOTICE),
+        # From here on the window has this size, whatever looks at it.
+        ["resize-window", "-t", window, *size],
+    ]
+
+
+def _as_window_zero(name: str) -> list[list[str]]:
+    return [
+        ["set-option", "-t", f"={name}:", "base-index", "0"],
+        ["set-option", "-t", f"={name}:", "renumber-windows", "off"],
+        ["move-window", "-r", "-t", f"={name}:"],
+    ]
+
+
+def keep_window_zero(tmux: Tmux, name: str) -> None:
+    """Number the windows of a session that we did not make from 0, in their order."""
+    tmux.run_all(_as_window_zero(check_name(name)))
+
+
+def exists(tmux: Tmux, name: str) -> bool:
+    """Whether the server has a session of exactly this name."""
+    try:
+        tmux.run("has-session", "-t", f"={check_name(name)}")
+    except NoServer:
+        return False
+    except TmuxRefused as error:
+        if error.is_not_found:
+            return False
+        raise
+    return True
+
+
+def names(tmux: Tmux) -> frozenset[str]:
+    """Every session of the server; empty when there is no server."""
+    try:
+        return frozenset(tmux.run("list-sessions", "-F", "#{session_name}").splitlines())
+    except NoServer:
+        return frozenset()
+
+
+def agent_pane(tmux: Tmux, name: str) -> Pane:
+    """The first pane of window 0.
+
+    Raises:
+        NoAgentPane: The session has no window 0.
+        TmuxRefused: There is no such session.
+    """
+    found = [pane for pane in panes_of(tmux, name) if pane.window_index == "0"]
+    if not found:
+        raise NoAgentPane(f"tmux session {name!r} has no window 0; relaunch the agent")
+    return min(found, key=lambda pane: pane.pane_index)
+
+
+def panes_of(tmux: Tmux, name: str) -> list[Pane]:
+    """Every pane of every window of the session."""
+    return panes.parse(tmux.run("list-panes", "-s", "-t", f"={check_name(name)}", "-F", panes.FORMAT))
+
+
+def pane_pids(tmux: Tmux, name: str) -> list[int]:
+    """The process of every pane of the session; empty when the session is gone."""
+    try:
+        return [pane.pid for pane in panes_of(tmux, name)]
+    except NoServer:
+        return []
+    except TmuxRefused as error:
+        if error.is_not_found:
+            return []
+        raise
+
+
+def start_program(
+    tmux: Tmux,
+    pane: Pane,
+    argv: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    working_directory: Path,
+) -> Pane:
+    """Replace whatever runs in *pane* by *argv*; the pane with its new process.
+
+    *environment* may be secret: it shows neither in `ps` nor in tmux's own environments.
+    """
+    _check_folder(working_directory)
+    start = ["respawn-pane", "-k", "-t", pane.pane_id, "-c", str(working_directory)]
+    replies = tmux.batch(
+        pane.session_name,
+        [
+            # The last program's title would speak for the next one.
+            ["select-pane", "-t", pane.pane_id, "-T", ""],
+            [*start, *_variables(environment), "--", *_program(argv, environment)],
+            ["display-message", "-p", "-t", pane.pane_id, panes.FORMAT],
+        ],
+    )
+    return panes.parse(replies[-1])[0]
+
+
+def new_window(
+    tmux: Tmux,
+    name: str,
+    window_name: str,
+    argv: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    working_directory: Path,
+) -> Pane:
+    """Run *argv* in another window of the session, never at index 0 and without showing it.
+
+    *environment* may be secret, as in `start_program`.
+    """
+    _check_folder(working_directory)
+    taken = {int(pane.window_index) for pane in panes_of(tmux, name)}
+    index = next(number for number in range(1, len(taken) + 2) if number not in taken)
+    start = ["new-window", "-d", "-t", f"={name}:{index}", "-n", window_name, "-c", str(working_directory)]
+    command = [*start, *_variables(environment), "-P", "-F", panes.FORMAT, "--", *_program(argv, environment)]
+    return panes.parse(tmux.batch(name, [command])[0])[0]
+
+
+def set_environment(tmux: Tmux, name: str, values: Mapping[str, str | None]) -> None:
+    """Set, or with None unset, variables that programs started later in the session will see."""
+    _check_environment({variable: value for variable, value in values.items() if value is not None})
+    commands = [
+        [
+            "set-environment",
+            "-t",
+            f"={check_name(name)}",
+            *([variable, value] if value is not None else ["-u", variable]),
+        ]
+        for variable, value in values.items()
+    ]
+    if commands:
+        tmux.batch(name, commands)
+
+
+def environment(tmux: Tmux, name: str) -> dict[str, str]:
+    """The session's own variables. What it only hides from the global environment is not among them."""
+    return _parse_environment(tmux.run("show-environment", "-s", "-t", f"={check_name(name)}"))
+
+
+_ASSIGNMENT = re.compile(
+    r'([^=\n]+)="((?:[^"\\]|\\.)*)"; export [^\n]+;(?:\n|\Z)|unset [^\n]+;(?:\n|\Z)', re.DOTALL
+)
+
+
+def _parse_environment(text: str) -> dict[str, str]:
+    """Read `show-environment -s`: shell quoting is the one form in which a newline cannot deceive."""
+    found = _ASSIGNMENT.finditer(text)
+    return {match[1]: re.sub(r"\\(.)", r"\1", match[2], flags=re.DOTALL) for match in found if match[1]}
+
+
+def capture(tmux: Tmux, pane_id: str) -> Screen:
+    """What the pane shows now."""
+    text = tmux.run_all(
+        [
+            ["display-message", "-p", "-t", pane_id, panes.FORMAT],
+            ["capture-pane", "-p", "-e", "-t", pane_id],
+        ]
+    )
+    return panes.screen_of(*panes.split(text))
+
+
+def kill(tmux: Tmux, name: str) -> None:
+    """End the session, if it is there. Its programs get a hang-up and may outlive it."""
+    try:
+        tmux.run("kill-session", "-t", f"={check_name(name)}")
+    except NoServer:
+        return
+    except TmuxRefused as error:
+        if not error.is_not_found:
+            raise
+
+
+def check_name(name: str) -> str:
+    """*name*, when tmux takes it as it is.
+
+    Raises:
+        BadSessionName: It would be changed, or mean something else.
+    """
+    if not _NAME.fullmatch(name):
+        raise BadSessionName(
+            f"{name!r} cannot name a tmux session: at most 200 characters, no '.', ':' or control"
+            " characters, and none of '$@%=!{' or a space in front"
+        )
+    return name
+
+
+def _check_folder(folder: Path) -> None:
+    # tmux would start in the home folder and say nothing.
+    if not folder.is_dir():
+        raise InvalidInput(f"working directory {folder} does not exist")
+
+
+def _check_environment(values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        if not _VARIABLE.fullmatch(name):
+            raise BadVariable(f"{name!r} cannot name an environment variable")
+        if len(f"{name}={value}".encode(errors="surrogateescape")) > _MAX_VARIABLE_BYTES:
+            raise BadVariable(f"the value of {name} is longer than a program can be given (128 KB)")
+
+
+def _variables(environment: Mapping[str, str]) -> list[str]:
+    _check_environment(environment)
+    return [word for name, value in environment.items() for word in ("-e", f"{name}={value}")]
+
+
+def _program(argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """*argv* so that tmux executes it as it is."""
+    if "PATH" in environment:
+        # tmux puts the PATH of its client over the one it was given.
+        return ["/bin/sh", "-c", 'PATH=$0; export PATH; exec "$@"', environment["PATH"], *argv]
+    # A single word would be given to a shell.
+    return list(argv) if len(argv) > 1 else ["/bin/sh", "-c", 'exec "$0"', *argv]

@@ -1,0 +1,1 @@
+"""Claude Code: so far, the words of its headless event stream."""

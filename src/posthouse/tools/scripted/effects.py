@@ -1,0 +1,62 @@
+"""What the scripted agent does to the machine: run a command, leave a process behind, die."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from typing import NoReturn
+
+from posthouse.tools.scripted.directives import Crash
+
+_MAX_OUTPUT_BYTES = 256 * 1024
+
+
+class Command:
+    """A shell command that runs beside the agent, in its process group."""
+
+    def __init__(self, command: str) -> None:
+        # A file, not a pipe: nobody has to read while it runs.
+        self._output = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+        )
+
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._process.poll()
+
+    def output(self) -> str:
+        """What it has written so far, up to a bound."""
+        content = os.pread(self._output.fileno(), _MAX_OUTPUT_BYTES, 0)
+        return content.decode(errors="replace").rstrip("\n")
+
+    def close(self) -> None:
+        """End it if it still runs, and free what it held."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._output.close()
+
+
+def spawn(seconds: float) -> int:
+    """Leave a process of this group running for *seconds*; returns its pid."""
+    process = subprocess.Popen(
+        ["sleep", str(seconds)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return process.pid
+
+
+def crash(order: Crash) -> NoReturn:
+    """Die without a word."""
+    if isinstance(order.how, str) and order.how in signal.Signals.__members__:
+        number = signal.Signals[order.how]
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(order.how if isinstance(order.how, int) else 70)

@@ -1,0 +1,5 @@
+"""The scripted agent's headless stream: it speaks Claude's."""
+
+from posthouse.tools.claude.events import PROVIDER, decode, session_id
+
+__all__ = ["PROVIDER", "decode", "session_id"]

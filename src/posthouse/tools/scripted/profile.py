@@ -1,0 +1,158 @@
+"""The scripted agent for whoever drives it."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from posthouse import __version__
+from posthouse.contracts.manifest import Backend, RoleMethod
+from posthouse.errors import Conflict
+from posthouse.support import files, locks
+from posthouse.terminal.screen import Screen, Surface
+from posthouse.tools.scripted import hooks, surface
+from posthouse.tools.scripted.agent import HOME_VARIABLE
+from posthouse.tools.scripted.guard import guard
+from posthouse.tools.scripted.transcript import Transcript
+from posthouse.tools.tool import Chat, Exchange, Launch, Program, Tool, TurnOrder
+
+_PROGRAM = Path(__file__).with_name("program.py")
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_LOCK_SECONDS = 5.0
+
+
+class BadSettings(Conflict):
+    """The home's settings can't be read; nothing was changed."""
+
+    code = "bad_settings"
+
+
+class ScriptedTool:
+    """Our own agent CLI. Safe for every persona: it knows the worst of each."""
+
+    name = "scripted"
+    home_variable = HOME_VARIABLE
+    headless_backend: Backend = "claude_headless"
+    role_method: RoleMethod = "native_append_system_prompt"
+    reset_command = "/clear"
+    #: The slowest persona loses an Enter for 200 ms after a paste.
+    settle_seconds = 0.25
+
+    def executable(self) -> str:
+        return sys.executable
+
+    def version(self) -> str | None:
+        return __version__
+
+    def prepare_home(self, home: Path, working_directory: Path) -> None:
+        """Trust *working_directory*, so that no dialog waits for a person.
+
+        Raises:
+            BadSettings: The home has settings that are not a JSON object.
+        """
+        files.private_folder(home)
+        with locks.hold(home / ".settings.lock", wait_seconds=_LOCK_SECONDS):
+            try:
+                settings = hooks.read_settings(home)
+            except ValueError as error:
+                path = home / hooks.SETTINGS_FILE
+                raise BadSettings(f"{path} can't be read ({error}): repair or remove it") from error
+            wanted = _trusting(settings, working_directory)
+            if wanted != settings:
+                files.write_json(home / hooks.SETTINGS_FILE, wanted, durable=True)
+
+    def tui_program(self, launch: Launch, chat: Chat) -> Program:
+        return Program(
+            argv=(
+                *self._start(launch, launch.model, launch.reasoning_level),
+                *_role_arguments(launch, chat),
+                *_chat_arguments(chat),
+            ),
+            environment={HOME_VARIABLE: str(launch.home)},
+        )
+
+    def turn_program(self, launch: Launch, turn: TurnOrder) -> Program:
+        model = turn.model or launch.model
+        level = launch.reasoning_level if turn.reasoning_level is None else turn.reasoning_level
+        return Program(
+            argv=(
+                *self._start(launch, model, level),
+                "-p",
+                "--verbose",
+                *_role_arguments(launch, turn.chat),
+                *_chat_arguments(turn.chat),
+                "--output-format",
+                "stream-json",
+            ),
+            environment={HOME_VARIABLE: str(launch.home)},
+            stdin=turn.prompt,
+        )
+
+    def read_surface(self, screen: Screen) -> Surface:
+        return surface.read(screen)
+
+    def guard(self, prompt: str) -> str:
+        return guard(prompt)
+
+    def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
+        transcript = Transcript.latest(home, working_directory)
+        return () if transcript is None else _exchanges(transcript.records())
+
+    def _start(self, launch: Launch, model: str | None, level: int | None) -> tuple[str, ...]:
+        start = (self.executable(), "-I", "-S", str(_PROGRAM), *launch.args)
+        if model is not None:
+            start += ("--model", model)
+        if level is not None:
+            start += ("--effort", _EFFORTS[min(max(level, 1), len(_EFFORTS)) - 1])
+        return start
+
+
+def _role_arguments(launch: Launch, chat: Chat) -> tuple[str, ...]:
+    """Only a new conversation is given its role; a continued one remembers."""
+    if chat.mode != "new" or not launch.role_text:
+        return ()
+    return ("--append-system-prompt", launch.role_text)
+
+
+def _chat_arguments(chat: Chat) -> tuple[str, ...]:
+    if chat.mode == "exact" and chat.id is not None:
+        return ("--resume", chat.id)
+    return ("--continue",) if chat.mode == "latest" else ()
+
+
+def _trusting(settings: Mapping[str, Any], working_directory: Path) -> dict[str, Any]:
+    trusted = settings.get("trusted")
+    folders = [str(folder) for folder in trusted] if isinstance(trusted, list) else []
+    folder = str(working_directory.resolve())
+    return {
+        "hooks": {},
+        **settings,
+        "trusted": folders if folder in folders else [*folders, folder],
+    }
+
+
+def _exchanges(records: Sequence[Mapping[str, Any]]) -> list[Exchange]:
+    found: list[Exchange] = []
+    for record in records:
+        if record["type"] == "prompt":
+            found.append(Exchange(prompt=record["text"], submitted_at_utc=record["at"]))
+        elif record["type"] == "withdrawn" and found:
+            found.pop()
+        elif record["type"] == "outcome":
+            found = [_closed(exchange, record) for exchange in found]
+    return found
+
+
+def _closed(exchange: Exchange, record: Mapping[str, Any]) -> Exchange:
+    """*exchange* with the outcome, if it was open: a turn may have been joined by a second prompt."""
+    if exchange.outcome is not None:
+        return exchange
+    return Exchange(
+        prompt=exchange.prompt,
+        submitted_at_utc=exchange.submitted_at_utc,
+        answer=record["answer"],
+        outcome=record["outcome"],
+    )
+
+
+TOOL: Tool = ScriptedTool()

@@ -1,0 +1,130 @@
+"""What a capture of the scripted agent's screen means. Pure.
+
+In this order: a dead pane; a dialog, which would eat what is typed; the title, which alone tells
+in every state whether a turn runs; the composer.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from posthouse.terminal.screen import Screen, Surface
+from posthouse.tools.scripted import looks
+from posthouse.tools.scripted.looks import Look
+
+_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+_ACTIVE_TITLE = re.compile(r"[\u2800-\u28ff✦] ")
+_IDLE_TITLE = re.compile(r"[✳◇] ")
+_CHOICE = re.compile(r"[\s│]*[❯›●] \d+\. \S")
+_CANCEL = re.compile(r"esc to (?:cancel|quit)", re.IGNORECASE)
+_DIALOGS = {"permission": "Do you want to proceed?", "trust": "Do you trust", "question": "The agent asks"}
+_LOOKS = (looks.PLAIN, looks.GEMINI, looks.CODEX)
+
+
+@dataclass(frozen=True, slots=True)
+class _Composer:
+    look: Look
+    row: int
+    text: str
+
+
+def read(screen: Screen) -> Surface:
+    """The state of the TUI, with what it was seen by."""
+    if screen.dead:
+        return Surface(state="exited", evidence="the pane is dead")
+    plain = [_SGR.sub("", row).rstrip(" ") for row in screen.rows]
+    composer = _composer(screen.rows, plain)
+    dialog = None if composer else _dialog(plain)
+    if dialog:
+        return Surface(state="blocked", evidence=f"dialog: {dialog}", dialog=dialog)
+    if "Action Required" in screen.title:
+        return Surface(state="blocked", evidence=f"title {screen.title.strip()!r}", dialog="unknown")
+    text = composer.text if composer else None
+    if _ACTIVE_TITLE.match(screen.title):
+        return Surface(state="active", evidence=f"title {screen.title.strip()!r}", composer=text)
+    if composer is None:
+        state = "unknown" if any(plain) else "starting"
+        return Surface(state=state, evidence="no composer" if any(plain) else "an empty screen")
+    if not _is_up(screen.title, plain, composer):
+        return Surface(state="starting", evidence="a composer that is not ready yet", composer=text)
+    return Surface(
+        state="draft" if text else "ready",
+        evidence="a draft in the composer" if text else "an empty composer and an idle title",
+        composer=text,
+    )
+
+
+def _is_up(title: str, plain: Sequence[str], composer: _Composer) -> bool:
+    """Whether the program behind the composer is there, not only its first picture."""
+    if composer.look.idle_title.startswith("{"):
+        return any(" · " in row for row in plain[composer.row + 1 :])
+    return _IDLE_TITLE.match(title) is not None
+
+
+def _composer(rows: Sequence[str], plain: Sequence[str]) -> _Composer | None:
+    """The lowest row that is a composer in one of the known looks."""
+    found = (_composer_of(look, rows, plain) for look in _LOOKS)
+    return max((each for each in found if each), key=lambda each: each.row, default=None)
+
+
+def _composer_of(look: Look, rows: Sequence[str], plain: Sequence[str]) -> _Composer | None:
+    for row in range(len(plain) - 1, -1, -1):
+        if not plain[row].startswith(look.marker.rstrip(" ")):
+            continue
+        if look.rule_above and not (row and _is_rule(plain[row - 1], look.rule_above)):
+            continue
+        end = _end(look, plain, row)
+        if end is None or _CHOICE.match(plain[row]):
+            return None
+        first = "".join(_written(rows[row], skip=len(look.marker)))
+        rest = [line[len(look.marker) :] for line in plain[row + 1 : end]]
+        return _Composer(look, row, "\n".join([first, *rest]).rstrip())
+    return None
+
+
+def _end(look: Look, plain: Sequence[str], row: int) -> int | None:
+    """The row behind the composer's text; None when what should close it is missing."""
+    for below in range(row + 1, len(plain)):
+        if look.rule_below and _is_rule(plain[below], look.rule_below):
+            return below
+        if not look.rule_below and not plain[below].startswith(" " * len(look.marker) + "\u200b"):
+            return below if not plain[below].strip() else None
+    return None
+
+
+def _is_rule(row: str, character: str) -> bool:
+    return len(row) >= 3 and not row.strip(character)
+
+
+def _written(row: str, *, skip: int) -> Iterator[str]:
+    """The characters of *row* behind the marker that a person wrote: a placeholder is dim."""
+    is_dim, position, index = False, 0, 0
+    while position < len(row):
+        if match := _SGR.match(row, position):
+            is_dim = _dim_after(match.group(1), is_dim)
+            position = match.end()
+            continue
+        if index >= skip and not is_dim:
+            yield row[position]
+        position, index = position + 1, index + 1
+
+
+def _dim_after(parameters: str, is_dim: bool) -> bool:
+    codes = parameters.split(";")
+    if codes[0] in ("38", "48"):  # a colour: its numbers are no attributes
+        return is_dim
+    for code in codes:
+        if code in ("", "0", "22"):
+            is_dim = False
+        elif code == "2":
+            is_dim = True
+    return is_dim
+
+
+def _dialog(plain: Sequence[str]) -> str | None:
+    """The name of the dialog on the screen: a numbered choice, and the way out of it below."""
+    chosen = [row for row in range(len(plain)) if _CHOICE.match(plain[row])]
+    if not chosen or not any(_CANCEL.search(row) for row in plain[chosen[-1] :]):
+        return None
+    text = "\n".join(plain)
+    return next((name for name, words in _DIALOGS.items() if words in text), "unknown")

@@ -1,0 +1,82 @@
+"""The agent's own conversations: one JSONL file each, under `projects/` of its home.
+
+Records: `session` (id, role), `prompt`, `outcome` (with the answer), `withdrawn` (the last prompt
+went back to the composer). A prompt is written when it is taken, its outcome when it is known.
+"""
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from posthouse.support import clock, files
+
+_TAIL_BYTES = 4 * 1024 * 1024
+_SLUG_CHARS = 100
+_SAFE_ID = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
+
+
+class Transcript:
+    """One conversation on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.session_id = path.stem
+
+    @classmethod
+    def new(cls, home: Path, working_directory: Path, *, role: str) -> "Transcript":
+        """Start a conversation. Its file is there when this returns."""
+        folder = files.private_folder(project_folder(home, working_directory))
+        transcript = cls(folder / f"{_new_id()}.jsonl")
+        transcript.append("session", session_id=transcript.session_id, role=role)
+        return transcript
+
+    @classmethod
+    def find(cls, home: Path, working_directory: Path, session_id: str) -> "Transcript | None":
+        if not _SAFE_ID.match(session_id):
+            return None
+        path = project_folder(home, working_directory) / f"{session_id}.jsonl"
+        return cls(path) if path.is_file() else None
+
+    @classmethod
+    def latest(cls, home: Path, working_directory: Path) -> "Transcript | None":
+        """The conversation that was written to last, or None."""
+        folder = project_folder(home, working_directory)
+        paths = list(folder.glob("*.jsonl")) if folder.is_dir() else []
+        return cls(max(paths, key=lambda path: path.stat().st_mtime_ns)) if paths else None
+
+    def append(self, kind: str, **fields: object) -> None:
+        files.append_line(self.path, {"type": kind, "at": clock.iso_micros(clock.now()), **fields})
+
+    def records(self) -> list[Mapping[str, Any]]:
+        """The newest records, oldest first; a line that is still being written is left out."""
+        with self.path.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - _TAIL_BYTES))
+            lines = stream.read(_TAIL_BYTES).split(b"\n")
+        whole = lines[1:-1] if size > _TAIL_BYTES else lines[:-1]
+        return [json.loads(line) for line in whole]
+
+    def prompts(self) -> tuple[str, ...]:
+        return tuple(record["text"] for record in self.records() if record["type"] == "prompt")
+
+    def role(self) -> str:
+        """The role the conversation began with; "" when it has none or it lies too far back."""
+        first = self.records()[0]
+        return str(first.get("role", ""))
+
+
+def project_folder(home: Path, working_directory: Path) -> Path:
+    """Where the conversations of one working directory lie."""
+    where = str(working_directory.resolve())
+    # The checksum tells `a/b` from `a-b`.
+    slug = re.sub(r"[^A-Za-z0-9]", "-", where)[-_SLUG_CHARS:]
+    return home / "projects" / f"{slug}-{zlib.crc32(where.encode()):08x}"
+
+
+def _new_id() -> str:
+    digits = os.urandom(16).hex()
+    return "-".join((digits[:8], digits[8:12], "4" + digits[13:16], "a" + digits[17:20], digits[20:]))

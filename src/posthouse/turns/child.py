@@ -1,0 +1,82 @@
+"""The program of a turn: started, but not let go before its pid is on disk."""
+
+import os
+import signal
+from dataclasses import dataclass
+
+from posthouse.support.processes import Process, identify
+from posthouse.turns.folder import Folder
+from posthouse.turns.order import Order
+from posthouse.turns.stopping import MARK
+
+_CANNOT_START = 127
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A process that waits, in its own session, to become the program.
+
+    It becomes the program on `go`. When its parent dies before that, it ends without having run anything.
+    """
+
+    process: Process
+    _go: int
+
+    def go(self) -> None:
+        os.write(self._go, b"g")
+        os.close(self._go)
+
+    def drop(self) -> None:
+        """Let it end without having run anything."""
+        os.close(self._go)
+        self.reap()
+
+    def reap(self) -> int:
+        """Its exit code once it has ended; the negative number of the signal that killed it."""
+        return os.waitstatus_to_exitcode(os.waitpid(self.process.pid, 0)[1])
+
+
+def fork(order: Order, folder: Folder) -> Child:
+    """Make the child. Its output goes straight to the turn's files and needs nobody to carry it."""
+    wait_for_go, go = os.pipe()
+    is_ready, ready = os.pipe()
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    stdin = os.open(folder.prompt if folder.prompt.exists() else os.devnull, os.O_RDONLY)
+    stdout = os.open(folder.stdout, append, 0o600)
+    stderr = os.open(folder.stderr, append, 0o600)
+    pid = os.fork()
+    if pid == 0:
+        os.close(go)
+        _become(order, (stdin, stdout, stderr), ready, wait_for_go)
+    for descriptor in (wait_for_go, ready, stdin, stdout, stderr):
+        os.close(descriptor)
+    os.read(is_ready, 1)  # its group exists from here on
+    os.close(is_ready)
+    process = identify(pid)
+    if process is None:
+        raise ProcessLookupError(f"process {pid} vanished before it was started")
+    return Child(process=process, _go=go)
+
+
+def _become(order: Order, streams: tuple[int, int, int], ready: int, wait_for_go: int) -> None:
+    """Wait for the word, then be the program. Never returns."""
+    try:
+        os.setsid()
+        for target, source in enumerate(streams):
+            os.dup2(source, target)
+        os.write(ready, b"r")
+        if os.read(wait_for_go, 1):
+            _execute(order)
+    except (OSError, ValueError) as error:
+        os.write(2, f"posthouse: cannot start {order.argv[0]}: {error}\n".encode())
+    finally:
+        os._exit(_CANNOT_START)
+
+
+def _execute(order: Order) -> None:
+    # Python ignores these two; programs expect them to work.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    os.chdir(order.working_directory)
+    environment = {**os.environ, **order.environment, MARK: order.turn_id}
+    os.execvpe(order.argv[0], order.argv, environment)

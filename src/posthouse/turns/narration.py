@@ -1,0 +1,140 @@
+"""From a program's lines to canonical events."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+
+from posthouse.contracts.events import CanonicalEvent, Decoded
+from posthouse.support import clock
+from posthouse.tools.decoder import Decoder
+from posthouse.turns.tail import Overlong
+
+#: A diagnostic shows this much of what could not be understood.
+_SHOWN_CHARACTERS = 4000
+_MAX_DEPTH = 100
+
+
+class Narrator:
+    """Tells one turn. Knows the provider's conversation id from the first record that says it."""
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        turn_index: int,
+        *,
+        now: Callable[[], str] = lambda: clock.iso_micros(clock.now()),
+    ) -> None:
+        self._decoder = decoder
+        self._turn_index = turn_index
+        self._now = now
+        self._session_id: str | None = None
+
+    def stdout(self, line: bytes | Overlong) -> Iterator[CanonicalEvent]:
+        """What one line of the provider's stream means; nothing for a blank one."""
+        if isinstance(line, Overlong):
+            yield self._diagnostic("raw_text", _too_long(line), severity="warning")
+            return
+        text = line.decode(errors="replace").strip()
+        if not text:
+            return
+        try:
+            record = _parse(text)
+        except ValueError:
+            yield self._diagnostic("raw_text", text, severity="warning")
+            return
+        if isinstance(record, dict):
+            yield from self._record(record)
+        else:
+            yield self._diagnostic("non_mapping", text, severity="warning")
+
+    def stderr(self, line: bytes | Overlong) -> Iterator[CanonicalEvent]:
+        """One diagnostic for each line that is not blank."""
+        text = _too_long(line) if isinstance(line, Overlong) else line.decode(errors="replace").rstrip()
+        if text.strip():
+            yield self._diagnostic("stderr", text)
+
+    def _record(self, record: dict[str, Any]) -> Iterator[CanonicalEvent]:
+        self._session_id = self._session_id or self._decoder.session_id(record)
+        for decoded in self._decode(record):
+            yield self._place(decoded, record)
+
+    def _decode(self, record: dict[str, Any]) -> Iterable[Decoded]:
+        try:
+            return self._decoder.decode(record)
+        except Exception as error:  # noqa: BLE001 - a record nobody foresaw must not end the telling
+            text = f"undecodable record: {type(error).__name__}: {error}"
+            return [
+                Decoded(
+                    kind="diagnostic",
+                    provider_event_type="undecodable",
+                    message=text,
+                    data={"severity": "warning", "text": text},
+                )
+            ]
+
+    def _diagnostic(self, event_type: str, text: str, **data: str) -> CanonicalEvent:
+        shown = text[:_SHOWN_CHARACTERS]
+        message = shown.splitlines()[0] if shown else ""
+        return self._place(
+            Decoded(
+                kind="diagnostic",
+                provider_event_type=event_type,
+                message=message,
+                data={**data, "text": shown},
+            ),
+            None,
+        )
+
+    def _place(self, decoded: Decoded, record: dict[str, Any] | None) -> CanonicalEvent:
+        return CanonicalEvent(
+            kind=decoded.kind,
+            message=decoded.message,
+            turn_index=self._turn_index,
+            provider=self._decoder.PROVIDER,
+            provider_event_type=decoded.provider_event_type,
+            timestamp_utc=self._now(),
+            session_id=self._session_id,
+            data=decoded.data,
+            raw_payload=record,
+        )
+
+
+def encode(event: CanonicalEvent) -> bytes:
+    """One line of `canonical-events.jsonl`. ASCII, because a provider's text may hold half a surrogate pair."""
+    return (json.dumps(event.to_record(), sort_keys=True) + "\n").encode("ascii")
+
+
+def _parse(text: str) -> object:
+    """Strict JSON of bounded depth, so that whoever walks it later has room on the stack.
+
+    Raises:
+        ValueError: It is not.
+    """
+    try:
+        value: object = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(value) > _MAX_DEPTH:
+        raise ValueError("nested too deeply")
+    return value
+
+
+def _depth(value: object) -> int:
+    depth, level = 0, [value]
+    while level := [inner for outer in level for inner in _inner(outer)]:
+        depth += 1
+    return depth
+
+
+def _inner(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _too_long(line: Overlong) -> str:
+    return f"a line of {line.length} bytes was left out; it is in the raw file"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

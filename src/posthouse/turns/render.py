@@ -1,0 +1,134 @@
+"""How a turn reads in a terminal, live in the agent's pane and replayed later by the same code.
+
+`plain` is clean lines, `fancy` has colours and glyphs, `json` is one public event per line. `concise`
+leaves out what only explains how the answer came about.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from posthouse.contracts.events import CanonicalEvent, Detail, Kind, Style
+
+#: What `concise` does not show.
+_ONLY_IN_DETAIL: Final[frozenset[Kind]] = frozenset({"reasoning", "progress", "passthrough"})
+_PLAIN_MARKS: Final[Mapping[Kind, str]] = {
+    "session": "session: ",
+    "reasoning": "thinking: ",
+    "action_request": "> ",
+    "action_result": "< ",
+    "progress": "... ",
+    "completion": "done: ",
+    "diagnostic": "! ",
+    "passthrough": "~ ",
+}
+_FANCY_MARKS: Final[Mapping[Kind, str]] = {
+    "session": "◆ ",
+    "reasoning": "✻ ",
+    "action_request": "▸ ",
+    "action_result": "◂ ",
+    "progress": "… ",
+    "completion": "✔ ",
+    "diagnostic": "▲ ",
+    "passthrough": "· ",
+}
+_COLOURS: Final[Mapping[Kind, str]] = {
+    "session": "2",
+    "reasoning": "2;3",
+    "action_request": "36",
+    "action_result": "2",
+    "progress": "2",
+    "completion": "1;32",
+    "diagnostic": "33",
+    "passthrough": "2",
+}
+_FAILED_COLOUR = "1;31"
+#: Everything that could steer a terminal: C0 without newline and tab, DEL and C1.
+_CONTROLS: Final = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+class Renderer:
+    """Turns the events of one turn into text, in order. Knows only whether a line is still open."""
+
+    def __init__(self, style: Style, detail: Detail) -> None:
+        self._style = style
+        self._detail = detail
+        self._line_is_open = False
+
+    def feed(self, event: CanonicalEvent) -> str:
+        """The text that *event* adds, "" when it is not shown."""
+        if self._style == "json":
+            return json.dumps(event.public(self._detail), sort_keys=True) + "\n"
+        if self._detail == "concise" and event.kind in _ONLY_IN_DETAIL:
+            return ""
+        text = _text(event, self._detail)
+        if event.kind == "assistant":
+            return self._say(text, is_piece=_data(event).get("delta") is True)
+        return self._close() + _marked(event, text, self._style) + "\n"
+
+    def note(self, text: str) -> str:
+        """A line of ours, for what no event says. Nothing in `json`, which is for programs."""
+        return "" if self._style == "json" else f"{self._close()}{clean(text)}\n"
+
+    def _say(self, text: str, *, is_piece: bool) -> str:
+        if not text:
+            return ""
+        if is_piece:
+            self._line_is_open = not text.endswith("\n")
+            return text
+        return f"{self._close()}{text.rstrip()}\n"
+
+    def _close(self) -> str:
+        """The newline that an answer told in pieces still lacks."""
+        was_open, self._line_is_open = self._line_is_open, False
+        return "\n" if was_open else ""
+
+
+def clean(text: str) -> str:
+    """*text* with nothing in it that a terminal obeys."""
+    return text.replace("\r\n", "\n").translate(_CONTROLS)
+
+
+def _text(event: CanonicalEvent, detail: Detail) -> str:
+    data = _data(event)
+    if event.kind in ("assistant", "reasoning"):
+        return clean(str(data.get("text") or ""))
+    if event.kind == "session":
+        return clean(event.session_id or event.message)
+    if event.kind == "completion":
+        return clean(_completion(data))
+    if event.kind == "action_result":
+        return clean(f"{data.get('status') or 'done'}: {event.message}")
+    if event.kind == "diagnostic" and detail == "detail":
+        return clean(str(data.get("text") or event.message))
+    return clean(event.message)
+
+
+def _completion(data: Mapping[str, Any]) -> str:
+    """Status, duration and cost, as far as the provider tells them. The answer was shown before."""
+    parts = [str(data.get("status") or "unknown")]
+    if isinstance(milliseconds := data.get("duration_ms"), int | float):
+        parts.append(f"{milliseconds / 1000:.1f} s")
+    if isinstance(cost := data.get("total_cost_usd"), int | float) and cost:
+        parts.append(f"${cost:.4f}")
+    return ", ".join(parts)
+
+
+def _marked(event: CanonicalEvent, text: str, style: Style) -> str:
+    """*text* behind its mark, further lines indented under the first."""
+    if style == "plain":
+        mark = _PLAIN_MARKS.get(event.kind, "")
+        return mark + text.rstrip().replace("\n", "\n" + " " * len(mark))
+    mark, colour = _FANCY_MARKS.get(event.kind, ""), _COLOURS.get(event.kind, "0")
+    if _is_bad_end(event):
+        mark, colour = "✘ ", _FAILED_COLOUR
+    body = text.rstrip().replace("\n", "\n" + " " * len(mark))
+    return f"\x1b[{colour}m{mark}{body}\x1b[0m"
+
+
+def _is_bad_end(event: CanonicalEvent) -> bool:
+    return event.kind == "completion" and _data(event).get("status") != "success"
+
+
+def _data(event: CanonicalEvent) -> Mapping[str, Any]:
+    return event.data or {}

@@ -1,0 +1,90 @@
+"""Ending a turn's program with everything it started: who belongs to it, and which signal is due when.
+
+The program leads its own session and process group. A group is signalled only while it is provably ours:
+its leader has the recorded start time or, when the leader is gone, the members carry the turn's mark in
+their environment, because by then the number may belong to somebody else.
+"""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+from posthouse.support import processes
+from posthouse.support.processes import Process
+from posthouse.turns.folder import Run
+
+#: In the environment of the program and of what it starts; the value is the turn's id.
+MARK = "POSTHOUSE_TURN_ID"
+
+#: Seconds after the request, and what is sent then.
+SCHEDULE = ((0.0, signal.SIGINT), (2.0, signal.SIGTERM), (5.0, signal.SIGKILL))
+_LAST_WAIT_SECONDS = 2.0
+_POLL_SECONDS = 0.02
+
+
+class Escalation:
+    """Which signal is due. Time is an argument."""
+
+    def __init__(self, requested_at: float, *, was_begun: bool) -> None:
+        self._requested_at = requested_at
+        self._waiting = list(SCHEDULE[1:] if was_begun else SCHEDULE)
+
+    def due(self, now: float) -> signal.Signals | None:
+        """The next signal whose time has come, once; None when there is none now."""
+        if not self._waiting or now < self._requested_at + self._waiting[0][0]:
+            return None
+        return self._waiting.pop(0)[1]
+
+
+def members(run: Run, turn_id: str) -> list[Process]:
+    """The live processes of the turn's group. Empty when none is provably ours."""
+    if run.boot_id != processes.boot_id():
+        return []
+    leader = processes.identify(run.child.pid)
+    if leader is not None and leader != run.child:
+        return []
+    found = processes.group(run.child.pid)
+    return found if leader else [member for member in found if _is_marked(member.pid, turn_id)]
+
+
+def send(run: Run, turn_id: str, number: signal.Signals) -> bool:
+    """Signal the whole group. False when nothing of it is left.
+
+    SIGKILL also reaches what left the group but still hangs below the program: nobody else will tell it.
+    """
+    if not (found := members(run, turn_id)):
+        return False
+    if processes.identify(run.child.pid) != run.child:
+        processes.signal_all(found, number)
+        return True
+    below = processes.tree(run.child.pid) if number == signal.SIGKILL else []
+    # One call reaches also what is being forked right now.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(run.child.pid, number)
+    processes.signal_all(below, number)
+    return True
+
+
+def escalate(run: Run, turn_id: str) -> None:
+    """SIGINT, SIGTERM, SIGKILL, each in its time, until the group is gone. Takes at most 7 s."""
+    begun = time.monotonic()
+    escalation = Escalation(begun, was_begun=False)
+    while members(run, turn_id) and time.monotonic() < begun + SCHEDULE[-1][0] + _LAST_WAIT_SECONDS:
+        if number := escalation.due(time.monotonic()):
+            send(run, turn_id, number)
+        time.sleep(_POLL_SECONDS)
+
+
+def end_leftovers(run: Run, turn_id: str) -> list[Process]:
+    """End what an ended turn left behind. Returns what still lives, normally nothing."""
+    return processes.end(members(run, turn_id))
+
+
+def _is_marked(pid: int, turn_id: str) -> bool:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:  # it ended meanwhile, or it is not ours to look at
+        return False
+    return f"{MARK}={turn_id}".encode() in environment.split(b"\0")

@@ -1,0 +1,94 @@
+"""Reading a file that grows, as whole lines of bounded length."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+#: A longer line is not kept; what it was is said instead.
+MAX_LINE_BYTES = 8 * 1024 * 1024
+_CHUNK_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Overlong:
+    """A line that was too long to keep."""
+
+    length: int
+
+
+class Lines:
+    """Cuts bytes into lines, holding at most one line in memory."""
+
+    def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes | Overlong]:
+        """The lines that *data* completes."""
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._add(end)
+            yield self._take()
+        self._add(rest)
+
+    def last(self) -> Iterator[bytes | Overlong]:
+        """The line that never got its newline, if there is one."""
+        if self._length:
+            yield self._take()
+
+    def _add(self, part: bytes) -> None:
+        self._length += len(part)
+        if self._length > self._max_bytes:
+            self._parts.clear()
+        elif part:
+            self._parts.append(part)
+
+    def _take(self) -> bytes | Overlong:
+        line = b"".join(self._parts) if self._length <= self._max_bytes else Overlong(self._length)
+        self._parts.clear()
+        self._length = 0
+        return line
+
+
+class Tail:
+    """The lines of one file from its beginning, in as many readings as it takes."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._offset = 0
+        self._lines = Lines()
+
+    def read(self) -> Iterator[bytes | Overlong]:
+        """What was added since the last reading and is a whole line.
+
+        Stops at the size the file has now, so that a writer who never stops does not hold us.
+        """
+        size = os.fstat(self._descriptor).st_size
+        while self._offset < size:
+            chunk = os.pread(self._descriptor, min(_CHUNK_BYTES, size - self._offset), self._offset)
+            if not chunk:
+                return
+            self._offset += len(chunk)
+            yield from self._lines.feed(chunk)
+
+    def finish(self) -> Iterator[bytes | Overlong]:
+        """Everything that is left, with a last line that was cut off."""
+        yield from self.read()
+        yield from self._lines.last()
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def lines_of(path: Path) -> Iterator[bytes | Overlong]:
+    """All lines of *path*; none when it is not there."""
+    try:
+        tail = Tail(path)
+    except FileNotFoundError:
+        return
+    try:
+        yield from tail.finish()
+    finally:
+        tail.close()

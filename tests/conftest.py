@@ -1,0 +1,91 @@
+"""What every test may rely on, and the rule for skips.
+
+`./test` sets up all that the tests need, so a test that skips hides something. The exception is what a
+machine cannot do: a test says `@pytest.mark.needs_host("root")`, and is skipped, with the reason below, where
+that is missing. Any other skip is turned into a failure.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+#: Where `./test` adds up the results of its several pytest runs.
+TALLY_VARIABLE = "POSTHOUSE_TALLY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ability:
+    """Something that only some machines can do."""
+
+    is_there: Callable[[], bool]
+    reason_without: str
+
+
+ABILITIES = {
+    "root": Ability(is_there=lambda: os.geteuid() == 0, reason_without="needs root"),
+    "ordinary user": Ability(
+        is_there=lambda: os.geteuid() != 0,
+        reason_without="needs an ordinary user: root is refused nothing",
+    ),
+}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that needs what this machine does not have."""
+    for marker in item.iter_markers("needs_host"):
+        ability = ABILITIES[marker.args[0]]
+        if not ability.is_there():
+            pytest.skip(ability.reason_without)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip for another reason into a failure."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _refuse_unless_declared(report, item.nodeid)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn the skip of a whole module into a failure."""
+    report = yield
+    if report.skipped:
+        _refuse_unless_declared(report, collector.nodeid)
+    return report
+
+
+def _refuse_unless_declared(report: pytest.TestReport | pytest.CollectReport, nodeid: str) -> None:
+    reason = _skip_reason(report)
+    if reason not in {ability.reason_without for ability in ABILITIES.values() if not ability.is_there()}:
+        report.outcome = "failed"
+        report.longrepr = f"{nodeid} skipped: {reason}\nonly needs_host may skip: see tests/conftest.py"
+
+
+def _skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    where_and_why = report.longrepr
+    assert isinstance(where_and_why, tuple)
+    return where_and_why[2].removeprefix("Skipped: ")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Add this run's results to the tally of `./test`."""
+    path = os.environ.get(TALLY_VARIABLE)
+    if path is None:
+        return
+    stats = terminalreporter.stats
+    lines = [f"passed\t{len(stats.get('passed', []))}"]
+    lines += [f"failed\t{len(stats.get('failed', [])) + len(stats.get('error', []))}"]
+    for reason, count in Counter(_skip_reason(report) for report in stats.get("skipped", [])).items():
+        lines += [f"skipped\t{count}\t{reason}"]
+    with Path(path).open("a") as tally:
+        tally.write("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,214 @@
+"""What every queue promises, whatever it is stored in."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from posthouse.queue import Counts, Instance, Queue, QueueUnavailable, Request, Result, open_queue
+
+Opener = Callable[[], AbstractAsyncContextManager[Queue]]
+
+
+@pytest.fixture(params=["sqlite"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    """Opens the same queue again each time, as a restarted gateway does."""
+
+    @asynccontextmanager
+    async def opener() -> AsyncIterator[Queue]:
+        queue = await open_queue(tmp_path / "queue.sqlite")
+        try:
+            yield queue
+        finally:
+            await queue.close()
+
+    return opener
+
+
+def prompt(text: str, *, epoch: int = 1) -> Request:
+    return Request(kind="submit_prompt", payload={"prompt": text}, epoch=epoch)
+
+
+def run(opened: Opener, story: Callable[[Queue], Awaitable[None]]) -> None:
+    async def told() -> None:
+        async with opened() as queue:
+            await story(queue)
+
+    asyncio.run(told())
+
+
+async def next_prompt(queue: Queue, *, epoch: int = 1) -> str | None:
+    row = await queue.next(epoch)
+    return None if row is None else row.payload["prompt"]
+
+
+async def take(queue: Queue) -> str:
+    """Claim the next request."""
+    row = await queue.next(1)
+    assert row is not None
+    assert await queue.claim(row.request_id)
+    return row.request_id
+
+
+def test_requests_come_out_in_the_order_they_went_in(opened: Opener) -> None:
+    """Order is by arrival, also for requests of the same second."""
+
+    async def story(queue: Queue) -> None:
+        accepted = [await queue.put(prompt(text)) for text in ("first", "second", "third")]
+        taken = []
+        for _ in accepted:
+            row = await queue.next(1)
+            assert row is not None
+            taken.append((row.payload["prompt"], row.request_id))
+            await queue.claim(row.request_id)
+
+        assert [one.depth for one in accepted] == [1, 2, 3]
+        assert taken == [
+            ("first", accepted[0].request_id),
+            ("second", accepted[1].request_id),
+            ("third", accepted[2].request_id),
+        ]
+
+    run(opened, story)
+
+
+def test_a_request_is_claimed_once(opened: Opener) -> None:
+    """A second claim of the same request gets nothing."""
+
+    async def story(queue: Queue) -> None:
+        accepted = await queue.put(prompt("once"))
+
+        claims = await asyncio.gather(*[queue.claim(accepted.request_id) for _ in range(3)])
+
+        assert sorted(claims) == [False, False, True]
+        assert queue.counts == Counts(accepted=0, running=1)
+
+    run(opened, story)
+
+
+def test_only_what_runs_can_be_finished(opened: Opener) -> None:
+    """A request that was not claimed, or was finished, stays what it is."""
+
+    async def story(queue: Queue) -> None:
+        accepted = await queue.put(prompt("one"))
+        early = await queue.finish(accepted.request_id, Result(state="completed"))
+        await queue.claim(accepted.request_id)
+        ended = await queue.finish(accepted.request_id, Result(state="failed", error="no"))
+        again = await queue.finish(accepted.request_id, Result(state="completed"))
+
+        assert (early, ended, again) == (False, True, False)
+        assert queue.counts == Counts()
+
+    run(opened, story)
+
+
+def test_what_ran_when_the_gateway_died_is_failed_and_never_repeated(opened: Opener) -> None:
+    """A restart keeps what was accepted and fails what was running."""
+
+    async def before(queue: Queue) -> None:
+        await queue.put(prompt("first"))
+        await queue.put(prompt("second"))
+        await take(queue)
+
+    async def after(queue: Queue) -> None:
+        assert queue.counts == Counts(accepted=1, running=0)
+        assert await next_prompt(queue) == "second"
+
+    run(opened, before)
+    run(opened, after)
+
+
+def test_a_request_of_another_epoch_is_not_given_out_and_not_overtaken(opened: Opener) -> None:
+    """Work meant for an older agent stays where it is, and nothing passes it."""
+
+    async def story(queue: Queue) -> None:
+        await queue.put(prompt("old", epoch=1))
+        await queue.put(prompt("new", epoch=2))
+
+        assert await next_prompt(queue, epoch=2) is None
+        assert await next_prompt(queue, epoch=1) == "old"
+
+    run(opened, story)
+
+
+def test_a_request_that_starts_at_once_is_never_given_out(opened: Opener) -> None:
+    """What is carried out on arrival has its row and does not wait in line."""
+
+    async def story(queue: Queue) -> None:
+        accepted = await queue.put(Request(kind="interrupt", payload={}, epoch=1), start=True)
+
+        assert await queue.next(1) is None
+        assert queue.counts == Counts(accepted=0, running=1)
+        assert await queue.finish(accepted.request_id, Result(state="completed"))
+
+    run(opened, story)
+
+
+def test_one_bad_request_fails_alone(opened: Opener) -> None:
+    """Requests that share a commit with a bad one are kept."""
+
+    async def story(queue: Queue) -> None:
+        outcomes = await asyncio.gather(
+            queue.put(prompt("good")),
+            queue.put(Request(kind="submit_prompt", payload={"prompt": object()}, epoch=1)),
+            queue.put(prompt("also good")),
+            return_exceptions=True,
+        )
+
+        assert [isinstance(one, TypeError) for one in outcomes] == [False, True, False]
+        assert queue.counts == Counts(accepted=2, running=0)
+
+    run(opened, story)
+
+
+def test_the_first_instance_is_decided_and_a_stranger_is_not(opened: Opener) -> None:
+    """The epoch moves only with the instance, survives restarts, and a new one waits for a decision."""
+    seen: list[Instance] = []
+
+    async def first_life(queue: Queue) -> None:
+        seen.append(await queue.observe("one", is_known=True))
+        seen.append(await queue.observe("one", is_known=True))
+
+    async def second_life(queue: Queue) -> None:
+        seen.append(await queue.observe("one", is_known=False))
+        seen.append(await queue.observe("two", is_known=False))
+        seen.append(await queue.observe("two", is_known=True))
+
+    run(opened, first_life)
+    run(opened, second_life)
+
+    one = Instance(epoch=1, instance_id="one", is_decided=True)
+    two = Instance(epoch=2, instance_id="two", is_decided=False)
+    assert seen == [one, one, one, two, two]
+
+
+@pytest.mark.parametrize(("waiting", "is_decided"), [(0, True), (1, False)])
+def test_our_own_relaunch_is_decided_when_nothing_old_waits(
+    opened: Opener, waiting: int, is_decided: bool
+) -> None:
+    """A relaunch goes on by itself, unless that would give old work to the new agent."""
+
+    async def story(queue: Queue) -> None:
+        await queue.observe("one", is_known=True)
+        for _ in range(waiting):
+            await queue.put(prompt("old"))
+
+        instance = await queue.observe("two", is_known=True)
+
+        assert instance == Instance(epoch=2, instance_id="two", is_decided=is_decided)
+
+    run(opened, story)
+
+
+def test_a_closed_queue_refuses(opened: Opener) -> None:
+    """Whoever is too late is told, instead of waiting for ever."""
+
+    async def story(queue: Queue) -> None:
+        await queue.close()
+
+        with pytest.raises(QueueUnavailable):
+            await queue.put(prompt("late"))
+
+    run(opened, story)

@@ -1,0 +1,56 @@
+import stat
+from pathlib import Path
+
+import pytest
+
+from posthouse.sessions import secrets
+
+
+def test_a_bare_name_takes_the_callers_value_and_later_ones_win(tmp_path: Path) -> None:
+    """Files first, then `K` and `K=V` in their order."""
+    file = tmp_path / ".env"
+    file.write_text("# keys\nexport A=file\nB='two words'\n\nC=\"x=y\"\nE=\n")
+
+    values = secrets.collect(["A", "D=four", "D=4"], {"A": "caller"}, [file])
+
+    assert values == {"A": "caller", "B": "two words", "C": "x=y", "D": "4", "E": ""}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("NOPE", "no variable NOPE"),
+        ("1A=x", "not a variable name"),
+        ("A=\0", "NUL"),
+        ("=x", "not a variable"),
+    ],
+)
+def test_what_is_no_variable_is_refused(given: str, message: str) -> None:
+    """The message names the variable and the rule."""
+    with pytest.raises(secrets.BadVariable, match=message):
+        secrets.collect([given], {})
+
+
+def test_a_bad_line_of_an_env_file_is_named_by_number_and_not_repeated(tmp_path: Path) -> None:
+    """The line may be a secret, so the message has only its number."""
+    file = tmp_path / ".env"
+    file.write_text("A=1\nsk-live-123\n")
+
+    with pytest.raises(secrets.BadVariable) as refused:
+        secrets.parse_env_file(file)
+
+    assert "line 2" in str(refused.value)
+    assert "sk-live" not in str(refused.value)
+
+
+def test_values_are_kept_for_the_owner_alone(tmp_path: Path) -> None:
+    """What was written comes back, from a file that only its owner may read."""
+    secrets.write(tmp_path, {"KEY": "v\n2"})
+
+    assert secrets.read(tmp_path) == {"KEY": "v\n2"}
+    assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]
+
+
+def test_a_session_without_values_has_none(tmp_path: Path) -> None:
+    """No file means no variables."""
+    assert secrets.read(tmp_path) == {}
