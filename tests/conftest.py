@@ -80,7 +80,8 @@ def _skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Add this run's results to the tally of `./test`."""
     path = os.environ.get(TALLY_VARIABLE)
-    if path is None:
+    is_worker = hasattr(terminalreporter.config, "workerinput")
+    if path is None or is_worker:  # the workers of a parallel run have reported to the one that counts
         return
     stats = terminalreporter.stats
     lines = [f"passed\t{len(stats.get('passed', []))}"]

@@ -1,5 +1,6 @@
 """One command as it was called: what its body is handed."""
 
+import sys
 from argparse import Namespace
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,3 +36,8 @@ class Call:
         from posthouse.cli import target
 
         return target.find(self)
+
+    def complain(self, message: str) -> None:
+        """Tell a person on stderr what the result can't; programs have it in the result."""
+        if not self.output.is_json:
+            print(message, file=sys.stderr)

@@ -59,8 +59,13 @@ class Output:
         return f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if self._colour and tone else text
 
     def line(self, text: str = "") -> None:
-        """Write *text* and a newline at once, so that a reader of a pipe sees it now."""
-        print(text, file=self._stream, flush=True)
+        """Write *text* and a newline."""
+        self.write(f"{text}\n")
+
+    def write(self, text: str) -> None:
+        """Write *text* at once, so that a reader of a pipe sees it now."""
+        self._stream.write(text)
+        self._stream.flush()
 
     def _row(self, row: Sequence[Cell], widths: Sequence[int]) -> str:
         cells = [

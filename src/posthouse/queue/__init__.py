@@ -8,6 +8,7 @@ agent's instances. Callers own what a request means and who carries it out. `ope
 from posthouse.queue.queue import (
     Accepted,
     Counts,
+    Finished,
     Instance,
     Queue,
     QueueUnavailable,
@@ -20,6 +21,7 @@ from posthouse.queue.sqlite import open_queue
 __all__ = [
     "Accepted",
     "Counts",
+    "Finished",
     "Instance",
     "Queue",
     "QueueUnavailable",

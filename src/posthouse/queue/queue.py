@@ -56,6 +56,17 @@ class Result:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A request that just ended, as its row tells it."""
+
+    request_id: str
+    state: Literal["completed", "failed"]
+    error: str | None
+    #: What the contract keeps of a completed request.
+    result: Mapping[str, Any] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many requests are open, as of the last commit."""
@@ -100,8 +111,11 @@ class Queue(Protocol):
     async def claim(self, request_id: str) -> bool:
         """Take an accepted request for carrying it out. False: it is no longer there to take."""
 
-    async def finish(self, request_id: str, result: Result) -> bool:
-        """End a running request. False: it was not running, and stays what it was."""
+    async def finish(self, request_id: str, result: Result) -> Finished | None:
+        """End a running request. None: it was not running, and stays what it was."""
+
+    async def latest_instance(self) -> Instance | None:
+        """The agent instance that was observed last; None before the first."""
 
     async def observe(self, instance_id: str, *, is_known: bool) -> Instance:
         """Record which agent instance stands behind the session now; a new one gets a new epoch.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from posthouse.queue.queue import Accepted, Counts, Instance, QueueUnavailable, Request, Result, Row
+from posthouse.queue.queue import Accepted, Counts, Finished, Instance, QueueUnavailable, Request, Result, Row
 from posthouse.queue.store import Store, connect
 from posthouse.queue.writer import Writer
 
@@ -26,11 +26,14 @@ class SqliteQueue:
     async def claim(self, request_id: str) -> bool:
         return await self._writer.do(lambda store: store.claim(request_id))
 
-    async def finish(self, request_id: str, result: Result) -> bool:
+    async def finish(self, request_id: str, result: Result) -> Finished | None:
         return await self._writer.do(lambda store: store.finish(request_id, result))
 
     async def observe(self, instance_id: str, *, is_known: bool) -> Instance:
         return await self._writer.do(lambda store: store.observe(instance_id, is_known=is_known))
+
+    async def latest_instance(self) -> Instance | None:
+        return await self._writer.do(Store.latest_instance)
 
     async def close(self) -> None:
         await self._writer.close()

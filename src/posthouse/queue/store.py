@@ -7,7 +7,16 @@ import json
 import sqlite3
 from pathlib import Path
 
-from posthouse.queue.queue import Accepted, Counts, Instance, QueueUnavailable, Request, Result, Row
+from posthouse.queue.queue import (
+    Accepted,
+    Counts,
+    Finished,
+    Instance,
+    QueueUnavailable,
+    Request,
+    Result,
+    Row,
+)
 from posthouse.queue.statements import named
 from posthouse.support import clock, ids
 
@@ -97,23 +106,36 @@ class Store:
             self._count(accepted=-1, running=1)
         return taken
 
-    def finish(self, request_id: str, result: Result) -> bool:
+    def finish(self, request_id: str, result: Result) -> Finished | None:
         now = clock.iso_seconds(clock.now())
-        parameters = {"request_id": request_id, "state": result.state, "now": now, "error": result.error}
-        kind = self._run("kind_of_running", request_id=request_id).fetchone()
-        if kind is None:
-            return False
-        self._run("finish", **parameters, result=result_json(kind[0], result, now))
+        running = self._run("kind_of_running", request_id=request_id).fetchone()
+        if running is None:
+            return None
+        kept = {"completed_at_utc": now, "request_kind": running[0]} if result.state == "completed" else None
+        self._run(
+            "finish",
+            request_id=request_id,
+            state=result.state,
+            now=now,
+            error=result.error,
+            result=None if kept is None else json.dumps(kept),
+        )
         self._run("finish_order", request_id=request_id)
         self._count(running=-1)
-        return True
+        return Finished(request_id=request_id, state=result.state, error=result.error, result=kept)
+
+    def latest_instance(self) -> Instance | None:
+        newest = self._run("newest_instance").fetchone()
+        if newest is None:
+            return None
+        return Instance(epoch=newest[0], instance_id=newest[1], is_decided=newest[2] is not None)
 
     def observe(self, instance_id: str, *, is_known: bool) -> Instance:
-        newest = self._run("newest_instance").fetchone()
-        if newest is not None and newest[1] == instance_id:
-            return Instance(epoch=newest[0], instance_id=instance_id, is_decided=newest[2] is not None)
-        epoch = 1 if newest is None else newest[0] + 1
-        decision = _decision(is_first=newest is None, is_known=is_known, waiting=self.counts.depth)
+        latest = self.latest_instance()
+        if latest is not None and latest.instance_id == instance_id:
+            return latest
+        epoch = 1 if latest is None else latest.epoch + 1
+        decision = _decision(is_first=latest is None, is_known=is_known, waiting=self.counts.depth)
         now = clock.iso_seconds(clock.now())
         self._run("add_instance", epoch=epoch, instance_id=instance_id, now=now, decision=decision)
         return Instance(epoch=epoch, instance_id=instance_id, is_decided=decision is not None)
@@ -123,13 +145,6 @@ class Store:
 
     def _count(self, *, accepted: int = 0, running: int = 0) -> None:
         self.counts = Counts(self.counts.accepted + accepted, self.counts.running + running)
-
-
-def result_json(kind: str, result: Result, now: str) -> str | None:
-    """What the contract keeps of a completed request; nothing of a failed one."""
-    if result.state != "completed":
-        return None
-    return json.dumps({"completed_at_utc": now, "request_kind": kind})
 
 
 def _decision(*, is_first: bool, is_known: bool, waiting: int) -> str | None:

@@ -4,8 +4,7 @@ Each operation on one agent holds that agent's registry lock, so that two comman
 turns. Gateways are attached and detached by the process above.
 """
 
-import shutil
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, Protocol
 
 from msgspec import structs
@@ -24,7 +23,7 @@ from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.support import clock, crashpoints, processes
 from posthouse.terminal import session as terminal
-from posthouse.terminal.client import Server
+from posthouse.terminal.client import Server, Tmux
 
 
 class AgentNotFound(NotFound):
@@ -78,15 +77,6 @@ class StillAlive(Unavailable):
     code = "still_alive"
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """What a clean-up did to one registered agent."""
-
-    agent_id: str
-    name: str | None
-    action: str
-
-
 class Companions(Protocol):
     """What runs beside a session and has to end with it. Both are harmless when nothing runs."""
 
@@ -118,8 +108,9 @@ class Agents:
             for there in self._in_the_way(prepared.plan.agent_name, prepared.plan.agent_id, spec):
                 if not replace_existing:
                     raise AgentExists(there)
-                self._end(there, reason="replaced")
-                self.registry.remove(there.agent_id, there.record.generation_id)
+                with self._also_locked(there.agent_id, prepared.plan.agent_id):
+                    self._end(there, reason="replaced")
+                    self.registry.remove(there.agent_id, there.record.generation_id)
             return launch.carry_out(prepared, self.registry, self.server)
 
     def registered(self, states: frozenset[str] | None = frozenset({"active", "relaunching"})) -> list[Agent]:
@@ -165,10 +156,11 @@ class Agents:
         with self.registry.locked(agent.agent_id):
             self._end(agent, reason=reason)
 
-    def relaunch(self, agent: Agent, mode: StartMode = "new", chat_id: str | None = None) -> Session:
+    def relaunch(self, agent: Agent, mode: StartMode | None = "new", chat_id: str | None = None) -> Session:
         """Start the agent again from its manifest, in the same session and home.
 
-        A live one is ended first. For a headless agent *mode* selects the next turn's chat.
+        A live one is ended first. For a headless agent *mode* selects the next turn's chat; None
+        goes on where the agent was.
 
         Raises:
             Conflict: Its manifest is unusable, or it was joined and can't be started by us.
@@ -182,12 +174,13 @@ class Agents:
             raise Conflict(f"agent {agent.name!r} was joined: start it again yourself, then join it again")
         with self.registry.locked(agent.agent_id):
             self._companions.end_turn(found)
-            self._close_terminal(found)
+            _close_terminal(found.tmux, found.tmux_session_name)
             self._publish_state(agent.record, "relaunching")
             crashpoints.reach("relaunching")
-            prepared = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
-            publication.seed(prepared)
-            started = start.agent(prepared, chats.start_chat(mode, chat_id))
+            if mode is not None:
+                found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
+            publication.seed(found)
+            started = start.agent(found, chats.start_chat(mode, chat_id))
             self._publish_state(agent.record, "active")
             return started
 
@@ -197,39 +190,18 @@ class Agents:
         for agent in self.registered():
             if agent.health == "stale_missing_session":
                 try:
-                    results.append(self.relaunch(agent, "tool_last_or_new"))
+                    results.append(self.relaunch(agent, None))
                 except PosthouseError as error:
                     results.append(error)
         return results
 
-    def clean_up(self, *, purge: bool = False) -> list[Cleaned]:
-        """Put the records of dead agents right; with *purge* forget stopped ones and their folders.
+    def mark_stopped(self, agent: Agent, *, reason: str) -> None:
+        """Say of an agent whose session is gone that it stopped."""
+        with self.registry.locked(agent.agent_id):
+            self._publish_stopped(agent.record, reason=reason)
 
-        Sessions of a tmux server that does not answer are left alone.
-        """
-        done: list[Cleaned] = []
-        for entry in self.registry.entries():
-            if entry.record is None:
-                self.registry.remove(entry.agent_id)
-                done.append(Cleaned(entry.agent_id, None, f"removed: {entry.problem}"))
-        for agent in self.registered(states=None):
-            action = self._clean(agent, purge=purge)
-            if action:
-                done.append(Cleaned(agent.agent_id, agent.name, action))
-        return done
-
-    def _clean(self, agent: Agent, *, purge: bool) -> str | None:
-        if agent.health == "stale_missing_session":
-            with self.registry.locked(agent.agent_id):
-                self._publish_stopped(agent.record, reason="its tmux session was gone")
-            return "marked stopped"
-        if purge and agent.health == "stopped":
-            with self.registry.locked(agent.agent_id):
-                self.registry.remove(agent.agent_id, agent.record.generation_id)
-                if agent.session is not None:
-                    shutil.rmtree(agent.session.root)
-            return "purged"
-        return None
+    def _also_locked(self, agent_id: str, held: str) -> AbstractContextManager[None]:
+        return nullcontext() if agent_id == held else self.registry.locked(agent_id)
 
     def _in_the_way(self, name: str, agent_id: str, spec: LaunchSpec) -> list[Agent]:
         records = [
@@ -245,21 +217,12 @@ class Agents:
         if agent.session is not None:
             self._companions.detach_gateway(agent.session)
             self._companions.end_turn(agent.session)
-            self._close_terminal(agent.session)
+            _close_terminal(agent.session.tmux, agent.session.tmux_session_name)
+        elif agent.record.terminal.current_session_name is not None:
+            # Without its manifest only the caller's own server can be asked.
+            _close_terminal(Tmux(self.server), agent.record.terminal.current_session_name)
         crashpoints.reach("terminal closed")
         self._publish_stopped(agent.record, reason=reason)
-
-    def _close_terminal(self, found: Session) -> None:
-        """Kill the tmux session and verify that nothing that ran in it is left."""
-        tmux, name = found.tmux, found.tmux_session_name
-        if not terminal.exists(tmux, name):
-            return
-        running = [process for pid in terminal.pane_pids(tmux, name) for process in processes.tree(pid)]
-        terminal.kill(tmux, name)
-        left = processes.end(running)
-        if left:
-            pids = ", ".join(str(process.pid) for process in left)
-            raise StillAlive(f"processes {pids} of agent {found.agent_name!r} would not end")
 
     def _publish_stopped(self, record: Record, *, reason: str) -> None:
         moment = clock.iso_seconds(clock.now())
@@ -296,3 +259,13 @@ class Agents:
             )
 
         self.registry.change(record.agent_id, record.generation_id, changed)
+
+
+def _close_terminal(tmux: Tmux, session_name: str) -> None:
+    """Kill the tmux session and verify that nothing that ran in it is left."""
+    running = [process for pid in terminal.pane_pids(tmux, session_name) for process in processes.tree(pid)]
+    terminal.kill(tmux, session_name)
+    left = processes.end(running)
+    if left:
+        pids = ", ".join(str(process.pid) for process in left)
+        raise StillAlive(f"processes {pids} of tmux session {session_name!r} would not end")

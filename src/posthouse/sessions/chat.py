@@ -63,6 +63,8 @@ def next_chat(headless: Headless) -> Chat:
     return Chat(mode="latest" if headless.resume_selection_kind == "last" else "new")
 
 
-def start_chat(mode: StartMode, chat_id: str | None) -> Chat:
-    """The chat that a TUI is started with."""
-    return Chat(mode="latest" if mode == "tool_last_or_new" else mode, id=chat_id)
+def start_chat(mode: StartMode | None, chat_id: str | None) -> Chat:
+    """The chat that a TUI is started with; None goes on with the latest."""
+    if mode == "exact" or mode == "new":
+        return Chat(mode=mode, id=chat_id)
+    return Chat(mode="latest")

@@ -11,6 +11,7 @@ import socket
 import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from posthouse.terminal import pane as panes
 from posthouse.terminal import quoting
@@ -35,6 +36,9 @@ Listener = Callable[[str, bytes], None]
 _MAX_PENDING = 1024
 _MAX_UNSENT_BYTES = 8 * 1024 * 1024
 
+_DECLINED = "declined"
+_DECLINE = quoting.nested(("display-message", "-p", _DECLINED))
+
 
 class Detached(NoServer):
     """The session or its server ended, or this client was closed."""
@@ -54,7 +58,7 @@ class ControlClient:
         self._server = server
         self._session = session
         self._timeout_seconds = timeout_seconds
-        self._wire = _Wire(process, Detached(server, session))
+        self._wire = _Wire(process, lambda: Detached(server, session))
 
     @classmethod
     async def attach(
@@ -91,9 +95,7 @@ class ControlClient:
             TmuxFrozen: No answer in time; it may still be done.
             NoServer: The session or the server ended.
         """
-        if self._wire.is_choked():
-            raise TmuxFrozen(self._server, self._timeout_seconds)
-        return await self._answer(self._wire.send(command), command[0])
+        return await self._ask(command, replies=1)
 
     async def capture(self, pane_id: str) -> Screen:
         """What the pane shows now. Raises as `command` does."""
@@ -106,6 +108,15 @@ class ControlClient:
     async def pane(self, pane_id: str) -> panes.Pane:
         """What tmux knows of the pane now. Raises as `command` does."""
         return panes.split(await self.command("display-message", "-p", "-t", pane_id, panes.FORMAT))[0]
+
+    async def command_if(self, pane_id: str, condition: str, command: Sequence[str]) -> bool:
+        """Run *command* if the format *condition* is 1 for the pane, with nothing in between.
+
+        False when it was not and nothing was done. Raises as `command` does.
+        """
+        words = ("if-shell", "-F", "-t", pane_id, condition, quoting.nested(command), _DECLINE)
+        # tmux answers for the question and for the one command that it leads to.
+        return await self._ask(words, replies=2) != _DECLINED
 
     def watch(self, listener: Listener) -> Callable[[], None]:
         """Call *listener* for every change, on the loop; it must not block. Returns what ends that."""
@@ -121,6 +132,11 @@ class ControlClient:
         self._wire.abort()
         await self.closed()
 
+    async def _ask(self, command: Sequence[str], *, replies: int) -> str:
+        if self._wire.is_choked():
+            raise TmuxFrozen(self._server, self._timeout_seconds)
+        return await self._answer(self._wire.send(command, replies=replies), command[0])
+
     async def _answer(self, future: asyncio.Future[Reply], command: str) -> str:
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -132,15 +148,23 @@ class ControlClient:
         return reply.text
 
 
+@dataclass(slots=True)
+class _Awaited:
+    """A command under way. Its last reply is the answer; a failure ends it early."""
+
+    answer: asyncio.Future[Reply]
+    replies_left: int
+
+
 class _Wire(asyncio.Protocol):
     """The bytes: what waits for a reply, who listens, and the end of it all."""
 
-    def __init__(self, process: subprocess.Popen[bytes], gone: Detached) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], gone: Callable[[], Detached]) -> None:
         loop = asyncio.get_running_loop()
         self.attached: asyncio.Future[Reply] = loop.create_future()
         self.lost: asyncio.Future[None] = loop.create_future()
         self.listeners: list[Listener] = []
-        self._pending: deque[asyncio.Future[Reply]] = deque()
+        self._pending: deque[_Awaited] = deque()
         self._parser = Parser()
         self._process = process
         self._gone = gone
@@ -154,14 +178,14 @@ class _Wire(asyncio.Protocol):
         unsent = self._transport.get_write_buffer_size() if self._transport else 0
         return len(self._pending) >= _MAX_PENDING or unsent > _MAX_UNSENT_BYTES
 
-    def send(self, command: Sequence[str]) -> asyncio.Future[Reply]:
+    def send(self, command: Sequence[str], *, replies: int = 1) -> asyncio.Future[Reply]:
         line = quoting.line(command)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         if self._transport is None or self.lost.done():
-            future.set_exception(self._gone)
+            future.set_exception(self._gone())
             return future
         # Given up or not, it keeps its place: replies are matched by order.
-        self._pending.append(future)
+        self._pending.append(_Awaited(future, replies))
         self._transport.write(line)
         return future
 
@@ -180,9 +204,9 @@ class _Wire(asyncio.Protocol):
             self._take(event)
 
     def connection_lost(self, error: Exception | None) -> None:
-        for future in (self.attached, *self._pending):
+        for future in (self.attached, *(awaited.answer for awaited in self._pending)):
             if not future.done():
-                future.set_exception(self._gone)
+                future.set_exception(self._gone())
                 future.exception()  # somebody may have stopped waiting
         self._pending.clear()
         # The place it kept is gone; a killed client is reaped at once.
@@ -196,7 +220,7 @@ class _Wire(asyncio.Protocol):
             case Reply(ours=False):
                 _settle(self.attached, event)
             case Reply() if self._pending:
-                _settle(self._pending.popleft(), event)
+                self._take_reply(event)
             case Output(pane_id, content):
                 self._tell(pane_id, content)
             case Paused(pane_id):
@@ -204,6 +228,13 @@ class _Wire(asyncio.Protocol):
                 self._tell(pane_id, b"")
             case Exit():
                 self.abort()
+
+    def _take_reply(self, reply: Reply) -> None:
+        awaited = self._pending[0]
+        awaited.replies_left -= 1
+        if reply.failed or not awaited.replies_left:
+            self._pending.popleft()
+            _settle(awaited.answer, reply)
 
     def _tell(self, pane_id: str, content: bytes) -> None:
         for listener in tuple(self.listeners):
@@ -217,8 +248,8 @@ def _start(server: Server, session: str, end: socket.socket, *, output: bool) ->
     arguments = [*program(server), *attach_arguments(session, output=output)]
     return subprocess.Popen(
         list(map(quoting.argument, arguments)),
-        stdin=end,
-        stdout=end,
+        stdin=end.fileno(),
+        stdout=end.fileno(),
         stderr=subprocess.DEVNULL,
         env=client_environment(os.environ),
     )

@@ -22,7 +22,7 @@ class UnknownKey(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class Literal_:  # noqa: N801 - `Literal` is typing's
+class Literal_:
     """Text to be typed as it is."""
 
     text: str

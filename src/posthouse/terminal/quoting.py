@@ -39,7 +39,12 @@ def encode(text: str) -> bytes:
 
 def line(command: Sequence[str]) -> bytes:
     """One line for a control client's pipe that is exactly *command*."""
-    return b" ".join(_quoted(argument) for argument in command) + b"\n"
+    return b" ".join(map(_quoted, command)) + b"\n"
+
+
+def nested(command: Sequence[str]) -> str:
+    """*command* as one argument of a command that runs others, such as `if-shell`."""
+    return os.fsdecode(line(command)).removesuffix("\n")
 
 
 def argument(text: str) -> bytes:

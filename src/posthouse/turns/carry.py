@@ -16,7 +16,6 @@ from posthouse.support import crashpoints, processes
 from posthouse.turns import child
 from posthouse.turns.folder import Folder, Run
 from posthouse.turns.narration import Narrator
-from posthouse.turns.order import Order
 from posthouse.turns.pane import Pane
 from posthouse.turns.render import Renderer
 from posthouse.turns.telling import Telling
@@ -35,11 +34,11 @@ def main(arguments: list[str]) -> int:
 
 
 def carry(folder: Folder, pane: Pane) -> int:
-    """Run the turn in *folder* unless it was ever taken. Returns 0 when it was carried out, whatever came of it."""
+    """Run the turn in *folder* unless it was taken before. 0: it was carried out, whatever came of it."""
     order = folder.read_order()
     program = child.fork(order, folder)
     signals = Signals()  # after the fork: the program starts with the signals it expects
-    run = Run(boot_id=processes.boot_id(), runner=processes.current(), child=program.process)
+    run = Run(boot_id=processes.boot_id(), runner=_myself(), child=program.process)
     if not folder.claim(run):
         program.drop()
         pane.write(f"turn {order.turn_id} was taken before; nothing was run\n")
@@ -56,6 +55,13 @@ def carry(folder: Folder, pane: Pane) -> int:
     pane.write(renderer.note(f"turn {order.turn_index} ended, exit code {code}"))
     pane.close(seconds=_LAST_WORDS_SECONDS)
     return 0
+
+
+def _myself() -> processes.Process:
+    process = processes.identify(os.getpid())
+    if process is None:
+        raise RuntimeError("/proc is not mounted: a turn cannot be followed without it")
+    return process
 
 
 def _follow(run: Run, telling: Telling, watch: Watch) -> None:

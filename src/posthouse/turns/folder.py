@@ -132,6 +132,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 def create_json(path: Path, value: Mapping[str, Any]) -> bool:
     """Create *path* whole and durable. False, and nothing is changed, when it exists."""
+    if path.exists():
+        return False
     temporary = path.with_name(f".{path.name}.{ids.hex_id(32)}.tmp")
     crashpoints.reach(f"write {path.name}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

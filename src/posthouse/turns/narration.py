@@ -100,7 +100,7 @@ class Narrator:
 
 
 def encode(event: CanonicalEvent) -> bytes:
-    """One line of `canonical-events.jsonl`. ASCII, because a provider's text may hold half a surrogate pair."""
+    """One line of `canonical-events.jsonl`. ASCII: a provider's text may hold half a surrogate pair."""
     return (json.dumps(event.to_record(), sort_keys=True) + "\n").encode("ascii")
 
 

@@ -67,10 +67,10 @@ def send(run: Run, turn_id: str, number: signal.Signals) -> bool:
     return True
 
 
-def escalate(run: Run, turn_id: str) -> None:
-    """SIGINT, SIGTERM, SIGKILL, each in its time, until the group is gone. Takes at most 7 s."""
+def escalate(run: Run, turn_id: str, *, was_begun: bool) -> None:
+    """Send each signal in its time until the group is gone, at most 7 s. *was_begun*: SIGINT was sent."""
     begun = time.monotonic()
-    escalation = Escalation(begun, was_begun=False)
+    escalation = Escalation(begun, was_begun=was_begun)
     while members(run, turn_id) and time.monotonic() < begun + SCHEDULE[-1][0] + _LAST_WAIT_SECONDS:
         if number := escalation.due(time.monotonic()):
             send(run, turn_id, number)

@@ -78,6 +78,10 @@ class Tail:
         yield from self.read()
         yield from self._lines.last()
 
+    def sync(self) -> None:
+        """Make the file durable, whoever wrote it."""
+        os.fsync(self._descriptor)
+
     def close(self) -> None:
         os.close(self._descriptor)
 

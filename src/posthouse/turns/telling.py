@@ -31,8 +31,14 @@ class Telling:
         return self._pass_on(self._told(is_last=False))
 
     def finish(self) -> None:
-        """Pass on all that is left, a line without its end included."""
+        """Pass on all that is left, a line without its end included. Then all of it is on disk.
+
+        The exit code that follows is durable, and must not survive what it is judged with.
+        """
         self._pass_on(self._told(is_last=True))
+        self._stdout.sync()
+        self._stderr.sync()
+        os.fsync(self._canonical)
 
     def _told(self, *, is_last: bool) -> Iterator[CanonicalEvent]:
         for line in self._stdout.finish() if is_last else self._stdout.read():

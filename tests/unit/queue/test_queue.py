@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.queue import Counts, Instance, Queue, QueueUnavailable, Request, Result, open_queue
+from posthouse.queue import Counts, Finished, Instance, Queue, QueueUnavailable, Request, Result, open_queue
 
 Opener = Callable[[], AbstractAsyncContextManager[Queue]]
 
@@ -98,7 +98,8 @@ def test_only_what_runs_can_be_finished(opened: Opener) -> None:
         ended = await queue.finish(accepted.request_id, Result(state="failed", error="no"))
         again = await queue.finish(accepted.request_id, Result(state="completed"))
 
-        assert (early, ended, again) == (False, True, False)
+        failed = Finished(request_id=accepted.request_id, state="failed", error="no", result=None)
+        assert (early, ended, again) == (None, failed, None)
         assert queue.counts == Counts()
 
     run(opened, story)
@@ -168,10 +169,12 @@ def test_the_first_instance_is_decided_and_a_stranger_is_not(opened: Opener) -> 
     seen: list[Instance] = []
 
     async def first_life(queue: Queue) -> None:
+        assert await queue.latest_instance() is None
         seen.append(await queue.observe("one", is_known=True))
         seen.append(await queue.observe("one", is_known=True))
 
     async def second_life(queue: Queue) -> None:
+        assert await queue.latest_instance() == seen[0]
         seen.append(await queue.observe("one", is_known=False))
         seen.append(await queue.observe("two", is_known=False))
         seen.append(await queue.observe("two", is_known=True))

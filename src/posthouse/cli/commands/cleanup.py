@@ -3,6 +3,7 @@
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
+from posthouse.sessions import cleaning
 
 
 def cleanup_arguments(parser: Parser) -> None:
@@ -13,11 +14,11 @@ def cleanup_arguments(parser: Parser) -> None:
 
 def cleanup(call: Call) -> int:
     """Clean up and show what was done. Sessions whose tmux server does not answer are left alone."""
-    done = call.wiring.agents.clean_up(purge=call.arguments.purge)
+    done = list(cleaning.clean_up(call.wiring.agents, purge=call.arguments.purge))
     call.output.table(
-        {"cleaned": [{"agent_id": one.agent_id, "agent_name": one.name, "action": one.action} for one in done]},
-        ("name", "id", "action"),
-        [[Cell(one.name or "-"), Cell(one.agent_id, "faint"), Cell(one.action)] for one in done],
+        {"cleaned": [{"what": one.what, "action": one.action} for one in done]},
+        ("what", "action"),
+        [[Cell(one.what), Cell(one.action)] for one in done],
         empty="nothing to clean up",
     )
     return 0

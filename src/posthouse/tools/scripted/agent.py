@@ -56,4 +56,9 @@ class Agent:
         return found or self.new_conversation()
 
     def new_conversation(self) -> Transcript:
-        return Transcript.new(self.home, self.working_directory, role=self.arguments.role)
+        return Transcript.new(
+            self.home,
+            self.working_directory,
+            role=self.arguments.role,
+            is_kept=self.persona.has_transcript,
+        )

@@ -1,7 +1,8 @@
 """The scripted agent's command line: Claude's, as far as we drive it. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 _VALUES = {
     "--model": "model",
@@ -51,20 +52,21 @@ def parse(words: Sequence[str]) -> Arguments:
     Raises:
         BadArguments: An option is unknown, misses its value or has a wrong one.
     """
-    parsed, waiting = Arguments(), list(words)
+    found: dict[str, Any] = {}
+    waiting = list(words)
     while waiting:
         word = waiting.pop(0)
         if word in _FLAGS:
-            parsed = replace(parsed, **{_FLAGS[word]: True})
+            found[_FLAGS[word]] = True
         elif word in _VALUES:
             if not waiting:
                 raise BadArguments(f"error: option '{word}' argument missing")
-            parsed = replace(parsed, **{_VALUES[word]: waiting.pop(0)})
+            found[_VALUES[word]] = waiting.pop(0)
         elif word.startswith("-") and len(word) > 1:
             raise BadArguments(f"error: unknown option '{word}'")
         else:
-            parsed = replace(parsed, prompt=word)
-    return _checked(parsed)
+            found["prompt"] = word
+    return _checked(Arguments(**found))
 
 
 def _checked(parsed: Arguments) -> Arguments:

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import tempfile
 from typing import NoReturn
 
 from posthouse.tools.scripted.directives import Crash
@@ -15,8 +13,11 @@ class Command:
     """A shell command that runs beside the agent, in its process group."""
 
     def __init__(self, command: str) -> None:
-        # A file, not a pipe: nobody has to read while it runs.
-        self._output = tempfile.TemporaryFile()
+        import subprocess  # slow to load, and most turns run nothing
+        import tempfile
+
+        # A file, not a pipe: nobody has to read while it runs. Closed by `close`.
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", command],
             stdin=subprocess.DEVNULL,
@@ -43,6 +44,8 @@ class Command:
 
 def spawn(seconds: float) -> int:
     """Leave a process of this group running for *seconds*; returns its pid."""
+    import subprocess
+
     process = subprocess.Popen(
         ["sleep", str(seconds)],
         stdin=subprocess.DEVNULL,

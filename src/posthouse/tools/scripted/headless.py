@@ -107,7 +107,7 @@ class _Turn:
             Crash: self._crash,
             IgnoreSignals: lambda _: self._agent.signals.ignore(),
             Spawn: self._spawn,
-            Complain: lambda move: sys.stderr.write(move.text + "\n"),
+            Complain: self._complain,
         }
 
     def run(self) -> int:
@@ -210,6 +210,9 @@ class _Turn:
         for attempt in range(1, move.attempts + 1):
             self._emit(stream.retry(attempt, move.attempts, int(_RETRY_SECONDS * 1000)))
             self._pause(_RETRY_SECONDS)
+
+    def _complain(self, move: Complain) -> None:
+        sys.stderr.write(move.text + "\n")
 
     def _crash(self, move: Crash) -> None:
         self._agent.truth.write("crash", text=str(move.how))

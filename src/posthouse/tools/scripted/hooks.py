@@ -4,13 +4,15 @@
 """
 
 import json
-import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from posthouse.tools.scripted.truth import Truth
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 SETTINGS_FILE = "settings.json"
 _LIMIT_SECONDS = 5.0
@@ -46,13 +48,16 @@ class Hooks:
     def __init__(self, commands: Mapping[str, str], truth: Truth) -> None:
         self._commands = commands
         self._truth = truth
-        self._running: list[tuple[float, str, subprocess.Popen[bytes]]] = []
+        self._running: list[tuple[float, str, "Popen[bytes]"]] = []
 
     def fire(self, event: str, **fields: object) -> None:
         """Start the hook for *event*, if there is one, and return at once."""
         command = self._commands.get(event)
         if command is None:
             return
+        import subprocess  # slow to load, and most homes have no hooks
+        import tempfile
+
         # A file, so that a hook that reads slowly or not at all blocks nothing.
         with tempfile.TemporaryFile() as payload:
             payload.write(json.dumps({"hook_event_name": event, **fields}).encode())

@@ -1,6 +1,5 @@
 """A prompt as moves that either mode can make, one after the other. Pure."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -103,6 +102,8 @@ def _variable(step: Env, environment: Mapping[str, str]) -> str:
     if value is None:
         return f"{step.name} is not set"
     if step.hashed:
+        import hashlib  # rarely asked for, and slow to load
+
         digest = hashlib.sha256(value.encode(errors="surrogateescape")).hexdigest()
         return f"{step.name} is set, sha256 {digest[:_HASH_CHARS]}"
     return f"{step.name}={value}"

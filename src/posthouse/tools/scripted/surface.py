@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from posthouse.terminal.screen import Screen, Surface
+from posthouse.terminal.screen import Screen, Surface, SurfaceState
 from posthouse.tools.scripted import looks
 from posthouse.tools.scripted.looks import Look
 
@@ -34,7 +34,7 @@ def read(screen: Screen) -> Surface:
         return Surface(state="exited", evidence="the pane is dead")
     plain = [_SGR.sub("", row).rstrip(" ") for row in screen.rows]
     composer = _composer(screen.rows, plain)
-    dialog = None if composer else _dialog(plain)
+    dialog = _dialog(plain, above=composer.row if composer else 0)
     if dialog:
         return Surface(state="blocked", evidence=f"dialog: {dialog}", dialog=dialog)
     if "Action Required" in screen.title:
@@ -43,7 +43,7 @@ def read(screen: Screen) -> Surface:
     if _ACTIVE_TITLE.match(screen.title):
         return Surface(state="active", evidence=f"title {screen.title.strip()!r}", composer=text)
     if composer is None:
-        state = "unknown" if any(plain) else "starting"
+        state: SurfaceState = "unknown" if any(plain) else "starting"
         return Surface(state=state, evidence="no composer" if any(plain) else "an empty screen")
     if not _is_up(screen.title, plain, composer):
         return Surface(state="starting", evidence="a composer that is not ready yet", composer=text)
@@ -74,7 +74,7 @@ def _composer_of(look: Look, rows: Sequence[str], plain: Sequence[str]) -> _Comp
         if look.rule_above and not (row and _is_rule(plain[row - 1], look.rule_above)):
             continue
         end = _end(look, plain, row)
-        if end is None or _CHOICE.match(plain[row]):
+        if end is None:
             return None
         first = "".join(_written(rows[row], skip=len(look.marker)))
         rest = [line[len(look.marker) :] for line in plain[row + 1 : end]]
@@ -87,8 +87,8 @@ def _end(look: Look, plain: Sequence[str], row: int) -> int | None:
     for below in range(row + 1, len(plain)):
         if look.rule_below and _is_rule(plain[below], look.rule_below):
             return below
-        if not look.rule_below and not plain[below].startswith(" " * len(look.marker) + "\u200b"):
-            return below if not plain[below].strip() else None
+        if not look.rule_below and not plain[below].strip():
+            return below
     return None
 
 
@@ -121,9 +121,12 @@ def _dim_after(parameters: str, is_dim: bool) -> bool:
     return is_dim
 
 
-def _dialog(plain: Sequence[str]) -> str | None:
-    """The name of the dialog on the screen: a numbered choice, and the way out of it below."""
-    chosen = [row for row in range(len(plain)) if _CHOICE.match(plain[row])]
+def _dialog(plain: Sequence[str], *, above: int) -> str | None:
+    """The dialog on the screen: a numbered choice not above row *above*, and the way out of it below.
+
+    An answer that lists such things stands above the composer; a dialog takes its place.
+    """
+    chosen = [row for row in range(above, len(plain)) if _CHOICE.match(plain[row])]
     if not chosen or not any(_CANCEL.search(row) for row in plain[chosen[-1] :]):
         return None
     text = "\n".join(plain)

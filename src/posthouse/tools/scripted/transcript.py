@@ -2,6 +2,7 @@
 
 Records: `session` (id, role), `prompt`, `outcome` (with the answer), `withdrawn` (the last prompt
 went back to the composer). A prompt is written when it is taken, its outcome when it is known.
+Without `is_kept` nothing reaches the disk: some agents leave no transcript.
 """
 
 import json
@@ -22,15 +23,16 @@ _SAFE_ID = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
 class Transcript:
     """One conversation on disk."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_kept: bool = True) -> None:
         self.path = path
         self.session_id = path.stem
+        self._is_kept = is_kept
 
     @classmethod
-    def new(cls, home: Path, working_directory: Path, *, role: str) -> "Transcript":
-        """Start a conversation. Its file is there when this returns."""
+    def new(cls, home: Path, working_directory: Path, *, role: str, is_kept: bool) -> "Transcript":
+        """Start a conversation. If it is kept, its file is there when this returns."""
         folder = files.private_folder(project_folder(home, working_directory))
-        transcript = cls(folder / f"{_new_id()}.jsonl")
+        transcript = cls(folder / f"{_new_id()}.jsonl", is_kept=is_kept)
         transcript.append("session", session_id=transcript.session_id, role=role)
         return transcript
 
@@ -49,10 +51,13 @@ class Transcript:
         return cls(max(paths, key=lambda path: path.stat().st_mtime_ns)) if paths else None
 
     def append(self, kind: str, **fields: object) -> None:
-        files.append_line(self.path, {"type": kind, "at": clock.iso_micros(clock.now()), **fields})
+        if self._is_kept:
+            files.append_line(self.path, {"type": kind, "at": clock.iso_micros(clock.now()), **fields})
 
     def records(self) -> list[Mapping[str, Any]]:
         """The newest records, oldest first; a line that is still being written is left out."""
+        if not self._is_kept:
+            return []
         with self.path.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(0, size - _TAIL_BYTES))
@@ -65,8 +70,7 @@ class Transcript:
 
     def role(self) -> str:
         """The role the conversation began with; "" when it has none or it lies too far back."""
-        first = self.records()[0]
-        return str(first.get("role", ""))
+        return next((str(record["role"]) for record in self.records() if record["type"] == "session"), "")
 
 
 def project_folder(home: Path, working_directory: Path) -> Path:

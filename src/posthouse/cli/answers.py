@@ -1,0 +1,137 @@
+"""What became of a prompt: follows the turn's folder, or the queue and the agent's own transcript."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from posthouse import tools
+from posthouse.cli import gateways, turnwork, waiting
+from posthouse.cli.asking import Question, Ticket
+from posthouse.cli.waiting import Deadline, Row
+from posthouse.contracts.events import CanonicalEvent
+from posthouse.sessions import start
+from posthouse.sessions.session import Session
+from posthouse.support import clock
+from posthouse.terminal import session as terminal
+from posthouse.tools.tool import Exchange
+from posthouse.turns.turn import Turn, TurnState
+
+Outcome = Literal["success", "failed", "interrupted", "unknown", "timed_out"]
+#: One exit code per outcome; 124 is what `timeout` uses.
+EXIT_CODES: dict[Outcome, int] = {"success": 0, "failed": 10, "interrupted": 11, "unknown": 12, "timed_out": 124}
+
+_OF_TURN: dict[str, Outcome] = {
+    "active": "timed_out",
+    "completed": "success",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "unknown": "unknown",
+}
+_OF_EXCHANGE: dict[str, Outcome] = {"success": "success", "interrupted": "interrupted", "error": "failed"}
+#: How far a transcript may lag behind the screen.
+_TRANSCRIPT_LAG_SECONDS = 15.0
+#: The gateway still pins the chat after the turn ended; the next prompt would find it busy.
+_CLOSING_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How it ended, what the agent said, and why where that needs a reason."""
+
+    outcome: Outcome
+    text: str | None = None
+    detail: str | None = None
+
+
+_TIMED_OUT = Answer(outcome="timed_out", detail="it is still at work; the agent goes on")
+
+
+def of_turn(
+    found: Session,
+    ticket: Ticket,
+    show: Callable[[CanonicalEvent], None] | None,
+    deadline: Deadline,
+) -> Answer:
+    """Wait for a headless turn; *show* gets its events as they come."""
+    turn = Turn(found.turns_root / (ticket.turn_id or ""))
+    early = _until_started(found, ticket, turn, deadline)
+    if early is not None:
+        return early
+    state = turn.wait(deadline.left()) if show is None else turnwork.follow(turn, show, deadline.left())
+    _until_closed(found, ticket, state)
+    return Answer(outcome=_OF_TURN[state.status], text=state.answer, detail=state.error)
+
+
+def of_transcript(found: Session, ticket: Ticket, question: Question, deadline: Deadline) -> Answer:
+    """Wait until the agent's own transcript shows what became of a prompt that was typed."""
+    if ticket.request_id is not None:
+        early = _until_typed(found, ticket.request_id, deadline)
+        if early is not None:
+            return early
+    lag = Deadline(_TRANSCRIPT_LAG_SECONDS)
+    for _ in deadline.looks():
+        exchange = _exchange(found, ticket, question)
+        if exchange is not None and exchange.outcome is not None:
+            return Answer(outcome=_OF_EXCHANGE[exchange.outcome], text=exchange.answer)
+        if exchange is None and lag.has_passed:
+            return Answer(outcome="unknown", detail="the agent's transcript does not show the prompt")
+        if not terminal.exists(found.tmux, found.tmux_session_name):
+            return Answer(outcome="unknown", detail="the agent's terminal went away")
+    return _TIMED_OUT
+
+
+def _until_started(found: Session, ticket: Ticket, turn: Turn, deadline: Deadline) -> Answer | None:
+    for _ in deadline.looks():
+        if turn.folder.order.exists():
+            return None
+        early = _without_turn(found, ticket.request_id)
+        if early is not None:
+            return early
+    return _TIMED_OUT
+
+
+def _until_typed(found: Session, request_id: str, deadline: Deadline) -> Answer | None:
+    for _ in deadline.looks():
+        row = waiting.row(found.gateway_root, request_id)
+        if row is not None and row.state == "completed":
+            return None
+        early = _without_turn(found, request_id, row)
+        if early is not None:
+            return early
+    return _TIMED_OUT
+
+
+def _without_turn(found: Session, request_id: str | None, row: Row | None = None) -> Answer | None:
+    """The answer of a request that ended before the agent got it, or that nobody carries out."""
+    if request_id is None:
+        return None
+    row = row or waiting.row(found.gateway_root, request_id)
+    if row is not None and row.is_over:
+        return Answer(outcome="failed", detail=row.error or f"the request was {row.state}")
+    if gateways.process_of(found) is None:
+        return Answer(
+            outcome="unknown", detail=f"the gateway went away; request {request_id} is kept for the next one"
+        )
+    return None
+
+
+def _until_closed(found: Session, ticket: Ticket, state: TurnState) -> None:
+    if ticket.request_id is None or state.status == "active":
+        return
+    for _ in Deadline(_CLOSING_SECONDS).looks():
+        row = waiting.row(found.gateway_root, ticket.request_id)
+        if (row is not None and row.is_over) or gateways.process_of(found) is None:
+            return
+
+
+def _exchange(found: Session, ticket: Ticket, question: Question) -> Exchange | None:
+    """The newest exchange that is this prompt: same text, not older than the asking."""
+    launch = start.launch_of(found)
+    asked_at = clock.parse(ticket.asked_at_utc)
+    wanted = question.prompt.strip()
+    for exchange in reversed(tools.load(found.manifest.tool).exchanges(launch.home, launch.working_directory)):
+        if clock.parse(exchange.submitted_at_utc) < asked_at:
+            return None
+        if exchange.prompt.strip() == wanted:
+            return exchange
+    return None

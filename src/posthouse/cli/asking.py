@@ -1,0 +1,126 @@
+"""Giving an agent a prompt: what is asked, which way it goes, and the receipt for it.
+
+With a live gateway a prompt goes through its queue, as everybody's does. Without one it is carried
+out from here, by the same code that the gateway uses.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from posthouse.cli import gateways, turnwork
+from posthouse.cli.call import Call
+from posthouse.cli.failure import UsageError
+from posthouse.cli.options import Parser
+from posthouse.cli.wiring import Wiring
+from posthouse.errors import Conflict
+from posthouse.sessions.liveness import Agent
+from posthouse.support import clock
+from posthouse.turns import runner
+
+if TYPE_CHECKING:
+    from posthouse.sessions.session import Session
+
+_MAX_PROMPT_BYTES = 4 << 20
+
+
+class NotRunning(Conflict):
+    """The agent is not there to be asked."""
+
+    code = "not_running"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One prompt with the overrides that hold for it alone."""
+
+    prompt: str
+    model: str | None = None
+    reasoning_level: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """The receipt: what to look for to learn what became of the question."""
+
+    asked_at_utc: str
+    detail: str
+    #: In the gateway's queue; None when there is no gateway.
+    request_id: str | None = None
+    #: Of a headless agent.
+    turn_id: str | None = None
+
+
+def prompt_arguments(parser: Parser) -> None:
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="the prompt (or --prompt, or stdin)")
+    parser.add_argument("--prompt", metavar="TEXT", help="the prompt")
+    parser.add_argument("--model", help="the model, for this prompt alone (headless)")
+    parser.add_argument("--reasoning-level", type=int, metavar="N", help="how hard to think, from 0 (headless)")
+
+
+def question_of(call: Call) -> Question:
+    """What the options ask; the prompt comes from stdin when they have none.
+
+    Raises:
+        UsageError: There is no prompt, two of them, or a reasoning level below 0.
+    """
+    arguments = call.arguments
+    if arguments.text and arguments.prompt is not None:
+        raise UsageError("give the prompt once: as TEXT or with --prompt")
+    if arguments.reasoning_level is not None and arguments.reasoning_level < 0:
+        raise UsageError("--reasoning-level is 0 or more")
+    text = arguments.prompt if arguments.prompt is not None else " ".join(arguments.text)
+    prompt = text if arguments.text or arguments.prompt is not None else _stdin()
+    if not prompt.strip():
+        raise UsageError("there is no prompt: give TEXT, --prompt TEXT, or write it to stdin")
+    return Question(prompt=prompt, model=arguments.model, reasoning_level=arguments.reasoning_level)
+
+
+def running(agent: Agent, prog: str) -> "Session":
+    """The session of an agent that can be asked.
+
+    Raises:
+        NotRunning: It was stopped or died; the message says how to start it again.
+    """
+    found = turnwork.session_of(agent)
+    if agent.health != "healthy":
+        raise NotRunning(
+            f"agent {agent.name!r} is not running ({agent.detail or agent.health}); "
+            f"start it again with `{prog} agents relaunch {agent.name}`"
+        )
+    return found
+
+
+def ask(wiring: Wiring, found: "Session", question: Question) -> Ticket:
+    """Give *question* to the agent of a running session and return the receipt.
+
+    Raises:
+        Conflict: It is busy with a turn (headless).
+        Unavailable: The gateway or the agent would not take it.
+    """
+    asked_at = clock.iso_micros(clock.now())
+    client = gateways.client_of(found)
+    if client is None:
+        return _directly(wiring, found, question, asked_at)
+    turn_id = runner.new_turn_id() if found.manifest.is_headless else None
+    accepted = client.submit_prompt(
+        question.prompt, turn_id=turn_id, model=question.model, reasoning_level=question.reasoning_level
+    )
+    return Ticket(
+        asked_at_utc=asked_at,
+        detail="accepted by the gateway",
+        request_id=accepted["request_id"],
+        turn_id=turn_id,
+    )
+
+
+def _stdin() -> str:
+    if sys.stdin.isatty():
+        print("type the prompt, then Ctrl-D:", file=sys.stderr)
+    content = sys.stdin.buffer.read(_MAX_PROMPT_BYTES + 1)
+    if len(content) > _MAX_PROMPT_BYTES:
+        raise UsageError(f"the prompt is over {_MAX_PROMPT_BYTES} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the prompt on stdin is not UTF-8: {error}") from error

@@ -1,0 +1,59 @@
+"""`agents gateway …`: the HTTP gateway beside an agent."""
+
+from posthouse.cli import asking, gateways, turnwork
+from posthouse.cli.call import Call
+from posthouse.cli.options import Parser
+from posthouse.cli.output import fields
+
+
+def attach_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--background", action="store_true", help="a process of its own (what every gateway is here)"
+    )
+    parser.add_argument("--host", choices=("127.0.0.1", "0.0.0.0"), help="where it listens (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, metavar="N", help="its port (default: the last one, else a free one)")
+
+
+def attach(call: Call) -> int:
+    """Start the gateway, or say where it already is."""
+    found = asking.running(call.agent(), call.prog)
+    instance = gateways.ensure(call.wiring, found, host=call.arguments.host, port=call.arguments.port)
+    call.output.result(
+        {
+            "status": "attached",
+            "agent_id": found.agent_id,
+            "gateway_host": instance.host,
+            "gateway_port": instance.port,
+            "gateway_pid": instance.pid,
+        },
+        f"gateway of {found.agent_name} at http://{instance.host}:{instance.port}",
+    )
+    return 0
+
+
+def detach(call: Call) -> int:
+    """Stop the gateway; the agent and what waits in the queue stay."""
+    found = turnwork.session_of(call.agent())
+    was_live = gateways.detach(call.wiring, found)
+    call.output.result(
+        {"status": "detached", "agent_id": found.agent_id, "was_attached": was_live},
+        f"gateway of {found.agent_name} stopped" if was_live else f"{found.agent_name} has no gateway",
+    )
+    return 0
+
+
+def status(call: Call) -> int:
+    """Show the status that the gateway gives, or the one of having none."""
+    found = turnwork.session_of(call.agent())
+    value = gateways.status(found)
+    shown = (
+        "gateway_health",
+        "gateway_host",
+        "gateway_port",
+        "managed_agent_connectivity",
+        "request_admission",
+        "active_execution",
+        "queue_depth",
+    )
+    call.output.result(value, fields([(key, str(value[key])) for key in shown if value.get(key) is not None]))
+    return 0

@@ -1,0 +1,94 @@
+"""`agents prompt` and `agents interrupt`."""
+
+from posthouse.cli import answers, asking, turnwork
+from posthouse.cli.answers import EXIT_CODES, Answer
+from posthouse.cli.asking import Question, Ticket
+from posthouse.cli.call import Call
+from posthouse.cli.failure import UsageError
+from posthouse.cli.options import Parser
+from posthouse.cli.waiting import Deadline
+from posthouse.sessions.liveness import Agent
+from posthouse.sessions.session import Session
+
+
+def prompt_arguments(parser: Parser) -> None:
+    asking.prompt_arguments(parser)
+    parser.add_argument("--wait", action="store_true", help="stay until it is answered, and print the answer")
+    parser.add_argument("-f", "--follow", action="store_true", help="stay, and show what happens as it happens")
+    parser.add_argument("--timeout", type=float, metavar="S", help="with --wait: give up after S seconds")
+    parser.epilog = (
+        "exit code with --wait or --follow: 0 answered, 10 failed, 11 interrupted, 12 nobody can tell, "
+        "124 timed out\n" + (parser.epilog or "")
+    )
+
+
+def prompt(call: Call) -> int:
+    """Give the agent a prompt. Without --wait, the receipt is the result."""
+    arguments = call.arguments
+    stay = arguments.wait or arguments.follow
+    if arguments.timeout is not None and (not stay or arguments.timeout <= 0):
+        raise UsageError("--timeout goes with --wait or --follow, and is more than 0")
+    question = asking.question_of(call)
+    agent = call.agent()
+    found = asking.running(agent, call.prog)
+    deadline = Deadline(arguments.timeout)
+    ticket = asking.ask(call.wiring, found, question)
+    if not stay:
+        return _receipt(call, agent, ticket)
+    answer = _answer(call, found, ticket, question, deadline)
+    return _show(call, agent, ticket, answer)
+
+
+def interrupt(call: Call) -> int:
+    """Interrupt the running turn; nothing running is not an error."""
+    agent = call.agent()
+    found = asking.running(agent, call.prog)
+    detail, did = asking.interrupt(found)
+    call.output.result(
+        {
+            "success": True,
+            "tracked_agent_id": agent.agent_id,
+            "disposition": "accepted" if did else "no_op",
+            "detail": detail,
+        },
+        detail,
+    )
+    return 0
+
+
+def _answer(call: Call, found: Session, ticket: Ticket, question: Question, deadline: Deadline) -> Answer:
+    if not found.manifest.is_headless:
+        return answers.of_transcript(found, ticket, question, deadline)
+    show = turnwork.teller(call.output) if call.arguments.follow else None
+    return answers.of_turn(found, ticket, show, deadline)
+
+
+def _receipt(call: Call, agent: Agent, ticket: Ticket) -> int:
+    value = {
+        "success": True,
+        "tracked_agent_id": agent.agent_id,
+        "request_id": ticket.request_id,
+        "request_kind": "submit_prompt",
+        "disposition": "accepted",
+        "detail": ticket.detail,
+        "headless_turn_id": ticket.turn_id,
+    }
+    call.output.result(value, ticket.request_id or ticket.turn_id or ticket.detail)
+    return 0
+
+
+def _show(call: Call, agent: Agent, ticket: Ticket, answer: Answer) -> int:
+    value = {
+        "tracked_agent_id": agent.agent_id,
+        "request_id": ticket.request_id,
+        "headless_turn_id": ticket.turn_id,
+        "outcome": answer.outcome,
+        "answer": answer.text,
+        "detail": answer.detail,
+    }
+    told_live = call.arguments.follow and ticket.turn_id is not None
+    if call.output.is_json or (answer.text and not told_live):
+        call.output.result(value, answer.text or "")
+    if answer.outcome != "success":
+        call.complain(f"{agent.name}: {answer.outcome.replace('_', ' ')}: {answer.detail or 'no reason is known'}")
+    return EXIT_CODES[answer.outcome]

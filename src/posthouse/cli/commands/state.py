@@ -1,0 +1,84 @@
+"""`agents state` and `agents self identity`."""
+
+from typing import Any
+
+from posthouse.cli import describe, gateways, humane, observing, turnwork
+from posthouse.cli.call import Call
+from posthouse.cli.observing import Observed
+from posthouse.cli.output import fields
+from posthouse.sessions.liveness import Agent
+from posthouse.support import clock
+
+_GATEWAY_FIELDS = (
+    "gateway_health",
+    "managed_agent_connectivity",
+    "managed_agent_recovery",
+    "request_admission",
+    "active_execution",
+    "queue_depth",
+    "gateway_host",
+    "gateway_port",
+)
+
+
+def state(call: Call) -> int:
+    """Show what the agent is doing, from its own files and its screen."""
+    agent = call.agent()
+    found = turnwork.session_of(agent)
+    seen = observing.observe(agent, found)
+    gateway = {key: gateways.status(found).get(key) for key in _GATEWAY_FIELDS}
+    call.output.result(_summary(agent, seen, gateway), _told(agent, seen, gateway))
+    return 0
+
+
+def identity(call: Call) -> int:
+    """Show who the agent of this session is."""
+    agent = call.agent()
+    value = describe.identity(agent)
+    shown = ("agent_name", "agent_id", "tool", "transport", "lifecycle_state", "tmux_session_name", "manifest_path")
+    call.output.result(value, fields([(key, str(value[key])) for key in shown]))
+    return 0
+
+
+def _summary(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> dict[str, Any]:
+    """The contract's state summary, and the evidence it rests on."""
+    return {
+        "tracked_agent_id": agent.agent_id,
+        "identity": describe.identity(agent),
+        "availability": "available" if agent.health == "healthy" else "unavailable",
+        "turn": {"phase": seen.phase, "active_turn_id": seen.active_turn_id},
+        "last_turn": {
+            "result": seen.last_result,
+            "turn_id": seen.last_turn_id,
+            "turn_index": seen.last_turn_index,
+            "updated_at_utc": seen.last_at_utc,
+        },
+        "diagnostics": [
+            {"kind": "agent_health", "message": text, "details": None} for text in (agent.detail,) if text
+        ],
+        "mailbox": None,
+        "gateway": gateway,
+        "memory_root": None,
+        "memo_file": None,
+        "pages_dir": None,
+        "evidence": seen.evidence,
+    }
+
+
+def _told(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> str:
+    pairs = [
+        ("agent", f"{agent.name} ({agent.record.identity.tool}, {describe.kind(agent)}, id {agent.agent_id})"),
+        ("health", describe.health(agent).text + (f": {agent.detail}" if agent.detail else "")),
+        ("turn", f"{seen.phase} ({seen.evidence})"),
+    ]
+    if seen.last_result != "none":
+        when = f", {humane.ago(clock.parse(seen.last_at_utc), clock.now())}" if seen.last_at_utc else ""
+        pairs.append(("last turn", f"{seen.last_result}{when}"))
+    if gateway["gateway_host"]:
+        address = f"http://{gateway['gateway_host']}:{gateway['gateway_port']}"
+        pairs.append(
+            ("gateway", f"{address} (admission {gateway['request_admission']}, queue {gateway['queue_depth']})")
+        )
+    else:
+        pairs.append(("gateway", "none"))
+    return fields(pairs)

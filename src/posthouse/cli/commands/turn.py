@@ -1,0 +1,125 @@
+"""`agents turn …`: single headless turns and what they left on disk."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from posthouse.cli import asking, humane, turnwork
+from posthouse.cli.call import Call
+from posthouse.cli.options import Parser
+from posthouse.cli.output import encode, fields
+from posthouse.errors import NotFound
+from posthouse.support import clock
+from posthouse.turns.turn import Turn, TurnState
+
+
+class NoArtifact(NotFound):
+    """The turn has not written that file."""
+
+    code = "artifact_not_found"
+
+
+def _turn_argument(parser: Parser) -> None:
+    parser.add_argument("turn_id", metavar="TURN_ID", help="the turn, or `last`")
+
+
+def submit_arguments(parser: Parser) -> None:
+    asking.prompt_arguments(parser)
+
+
+def submit(call: Call) -> int:
+    """Start a turn and print its id; `turn status` and `turn events` follow it."""
+    question = asking.question_of(call)
+    agent = call.agent()
+    turnwork.headless_session(agent)
+    ticket = asking.ask(call.wiring, agent, question)
+    call.output.result(
+        {
+            "success": True,
+            "tracked_agent_id": agent.agent_id,
+            "turn_id": ticket.turn_id,
+            "request_id": ticket.request_id,
+            "status": "active",
+            "detail": ticket.detail,
+        },
+        ticket.turn_id or "",
+    )
+    return 0
+
+
+status_arguments = _turn_argument
+
+
+def status(call: Call) -> int:
+    """Show how one turn stands."""
+    agent = call.agent()
+    turn = turnwork.named(turnwork.headless_session(agent), call.arguments.turn_id)
+    state = turn.state()
+    call.output.result(turnwork.status(agent, turn, state), _told(state))
+    return 0
+
+
+def events_arguments(parser: Parser) -> None:
+    _turn_argument(parser)
+    parser.add_argument("--detail", choices=("concise", "detail"), default="concise", help="how much is shown")
+    parser.add_argument("-f", "--follow", action="store_true", help="stay until the turn ends")
+
+
+def events(call: Call) -> int:
+    """Replay what happened in one turn."""
+    agent = call.agent()
+    turn = turnwork.named(turnwork.headless_session(agent), call.arguments.turn_id)
+    if call.arguments.follow:
+        turnwork.follow(turn, turnwork.teller(call.output, call.arguments.detail), None)
+    elif call.output.is_json:
+        entries = [event.public(call.arguments.detail) for event in turn.events()]
+        call.output.line(
+            encode({"tracked_agent_id": agent.agent_id, "turn_id": turn.turn_id, "entries": entries})
+        )
+    else:
+        tell = turnwork.teller(call.output, call.arguments.detail)
+        for event in turn.events():
+            tell(event)
+    return 0
+
+
+stdout_arguments = _turn_argument
+
+
+def stdout(call: Call) -> int:
+    """Copy the provider's own output, byte for byte."""
+    return _copy(_turn(call), _turn(call).stdout_path)
+
+
+stderr_arguments = _turn_argument
+
+
+def stderr(call: Call) -> int:
+    """Copy the provider's error output, byte for byte."""
+    return _copy(_turn(call), _turn(call).stderr_path)
+
+
+def _turn(call: Call) -> Turn:
+    return turnwork.named(turnwork.headless_session(call.agent()), call.arguments.turn_id)
+
+
+def _copy(turn: Turn, path: Path) -> int:
+    try:
+        with path.open("rb") as source:
+            shutil.copyfileobj(source, sys.stdout.buffer)
+    except FileNotFoundError:
+        raise NoArtifact(f"turn {turn.turn_id} has no {path.name}") from None
+    return 0
+
+
+def _told(state: TurnState) -> str:
+    pairs = [("turn", f"{state.turn_id} (number {state.turn_index})"), ("status", state.status)]
+    if state.started_at_utc:
+        pairs.append(("started", humane.ago(clock.parse(state.started_at_utc), clock.now())))
+    if state.completed_at_utc:
+        pairs.append(("ended", humane.ago(clock.parse(state.completed_at_utc), clock.now())))
+    if state.answer:
+        pairs.append(("answer", state.answer))
+    if state.error:
+        pairs.append(("error", state.error))
+    return fields(pairs)

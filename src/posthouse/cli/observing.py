@@ -1,0 +1,95 @@
+"""What one agent is doing now, and which evidence says so."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from posthouse import tools
+from posthouse.contracts.registry import ENDED
+from posthouse.errors import Unavailable
+from posthouse.sessions import start
+from posthouse.sessions.liveness import Agent
+from posthouse.sessions.session import Session
+from posthouse.terminal import session as terminal
+from posthouse.turns import runner
+
+Phase = Literal["ready", "active", "unknown"]
+Result = Literal["success", "interrupted", "known_failure", "none", "unknown"]
+
+_OF_TURN: dict[str, Result] = {
+    "completed": "success",
+    "interrupted": "interrupted",
+    "failed": "known_failure",
+    "unknown": "known_failure",
+}
+_OF_EXCHANGE: dict[str | None, Result] = {
+    "success": "success",
+    "interrupted": "interrupted",
+    "error": "known_failure",
+    None: "unknown",
+}
+_OF_SURFACE: dict[str, Phase] = {"ready": "ready", "draft": "ready", "active": "active"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One look at an agent."""
+
+    phase: Phase
+    evidence: str
+    active_turn_id: str | None = None
+    last_result: Result = "none"
+    last_turn_id: str | None = None
+    last_turn_index: int | None = None
+    last_at_utc: str | None = None
+
+
+def observe(agent: Agent, found: Session) -> Observed:
+    """Look at the turn folders of a headless agent, or at the screen and transcript of a TUI."""
+    return _headless(agent, found) if found.manifest.is_headless else _tui(agent, found)
+
+
+def _headless(agent: Agent, found: Session) -> Observed:
+    states = [turn.state() for turn in runner.turns_of(found.turns_root)]
+    active = next((state for state in states if state.status == "active"), None)
+    ended = [state for state in states if state.status != "active"]
+    phase: Phase = "active" if active else "ready" if agent.health == "healthy" else "unknown"
+    evidence = f"turn {active.turn_id} runs" if active else "no turn runs"
+    if not ended:
+        return Observed(phase=phase, evidence=evidence, active_turn_id=active.turn_id if active else None)
+    return Observed(
+        phase=phase,
+        evidence=evidence,
+        active_turn_id=active.turn_id if active else None,
+        last_result=_OF_TURN[ended[-1].status],
+        last_turn_id=ended[-1].turn_id,
+        last_turn_index=ended[-1].turn_index,
+        last_at_utc=ended[-1].completed_at_utc,
+    )
+
+
+def _tui(agent: Agent, found: Session) -> Observed:
+    phase, evidence = _screen(agent, found)
+    launch = start.launch_of(found)
+    exchanges = tools.load(found.manifest.tool).exchanges(launch.home, launch.working_directory)
+    ended = [exchange for exchange in exchanges if exchange.outcome is not None]
+    return Observed(
+        phase=phase,
+        evidence=evidence,
+        active_turn_id=f"tui-anchor:{agent.agent_id}" if phase == "active" else None,
+        last_result=_OF_EXCHANGE[ended[-1].outcome] if ended else "none",
+        last_at_utc=ended[-1].submitted_at_utc if ended else None,
+    )
+
+
+def _screen(agent: Agent, found: Session) -> tuple[Phase, str]:
+    if agent.record.lifecycle.state in ENDED or not agent.is_live:
+        return "unknown", agent.detail or agent.health
+    try:
+        pane = terminal.agent_pane(found.tmux, found.tmux_session_name)
+        screen = terminal.capture(found.tmux, pane.pane_id)
+    except Unavailable as error:
+        return "unknown", str(error)
+    if screen.dead:
+        return "unknown", "the program ended"
+    surface = tools.load(found.manifest.tool).read_surface(screen)
+    return _OF_SURFACE.get(surface.state, "unknown"), f"the screen shows {surface.state}: {surface.evidence}"

@@ -1,0 +1,118 @@
+"""The headless turns of one session, as commands name and show them."""
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from posthouse.cli.output import Output
+from posthouse.contracts.events import CanonicalEvent, Detail, Style
+from posthouse.errors import Conflict, NotFound
+from posthouse.sessions.liveness import Agent
+from posthouse.sessions.session import Session
+from posthouse.turns import runner
+from posthouse.turns.render import Renderer
+from posthouse.turns.turn import Turn, TurnState
+
+_LOOK_SECONDS = 0.1
+
+
+class NotHeadless(Conflict):
+    """The agent has a TUI, and so no turns of its own."""
+
+    code = "not_headless"
+
+
+class NoSuchTurn(NotFound):
+    """The session has no such turn."""
+
+    code = "turn_not_found"
+
+
+def session_of(agent: Agent) -> Session:
+    """The session of an agent whose manifest can be read.
+
+    Raises:
+        Conflict: It can't; the message says why.
+    """
+    if agent.session is None:
+        raise Conflict(f"agent {agent.name!r}: {agent.detail}")
+    return agent.session
+
+
+def headless_session(agent: Agent) -> Session:
+    """The session of a headless agent.
+
+    Raises:
+        NotHeadless: It has a TUI.
+    """
+    found = session_of(agent)
+    if not found.manifest.is_headless:
+        raise NotHeadless(f"agent {agent.name!r} has a TUI; turns are for agents launched with --headless")
+    return found
+
+
+def named(found: Session, turn_id: str) -> Turn:
+    """The turn called *turn_id*, or the newest for `last`.
+
+    Raises:
+        NoSuchTurn: There is none.
+    """
+    turns = runner.turns_of(found.turns_root)
+    if turn_id == "last" and turns:
+        return turns[-1]
+    for turn in turns:
+        if turn.turn_id == turn_id:
+            return turn
+    newest = f"; the newest is {turns[-1].turn_id}" if turns else "; it has had none yet"
+    raise NoSuchTurn(f"agent {found.agent_name!r} has no turn {turn_id!r}{newest}")
+
+
+def status(agent: Agent, turn: Turn, state: TurnState) -> dict[str, Any]:
+    """The contract's answer about one turn."""
+    return {
+        "tracked_agent_id": agent.agent_id,
+        "turn_id": state.turn_id,
+        "turn_index": state.turn_index,
+        "status": state.status,
+        "started_at_utc": state.started_at_utc,
+        "completed_at_utc": state.completed_at_utc,
+        "returncode": state.returncode,
+        "completion_source": state.completion_source,
+        "stdout_path": _existing(turn.stdout_path),
+        "stderr_path": _existing(turn.stderr_path),
+        "status_path": _existing(turn.exitcode_path),
+        "history_summary": state.answer,
+        "error": state.error,
+    }
+
+
+def _existing(path: Path) -> str | None:
+    return str(path) if path.exists() else None
+
+
+def follow(turn: Turn, show: Callable[[CanonicalEvent], None], seconds: float | None) -> TurnState:
+    """Show events as they come, until the turn ended or *seconds* passed."""
+    import time
+
+    deadline = None if seconds is None else time.monotonic() + seconds
+    shown = 0
+    while True:
+        left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
+        state = turn.wait(max(0.0, left))
+        for event in islice(turn.events(), shown, None):
+            show(event)
+            shown += 1
+        if state.status != "active" or (deadline is not None and time.monotonic() >= deadline):
+            return state
+
+
+def teller(output: Output, detail: Detail = "concise") -> Callable[[CanonicalEvent], None]:
+    """Writes events to *output* the way the agent's pane shows them."""
+    style: Style = output.style
+    renderer = Renderer(style, detail)
+
+    def tell(event: CanonicalEvent) -> None:
+        output.write(renderer.feed(event))
+
+    return tell

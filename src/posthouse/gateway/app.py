@@ -1,0 +1,58 @@
+"""The HTTP application of one gateway, built from the table of routes."""
+
+from collections.abc import Awaitable, Callable
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp
+
+from posthouse.errors import PosthouseError
+from posthouse.gateway import refusals
+from posthouse.gateway.body import read_json
+from posthouse.gateway.door import Door
+from posthouse.gateway.routes import ROUTES, Route
+from posthouse.gateway.service import Gateway
+
+
+def build(gateway: Gateway) -> ASGIApp:
+    """The application that serves *gateway*."""
+    app = Starlette(
+        routes=[
+            StarletteRoute(route.path, _endpoint(route, gateway), methods=[route.method]) for route in ROUTES
+        ],
+        exception_handlers={
+            refusals.InvalidBody: refusals.on_invalid_body,
+            PosthouseError: refusals.on_refusal,
+            HTTPException: refusals.on_http_error,
+            Exception: refusals.on_crash,
+        },
+    )
+    # A path with a slash too many is another path; redirects would repeat the caller's Host.
+    app.router.redirect_slashes = False
+    return Door(app)
+
+
+def _endpoint(route: Route, gateway: Gateway) -> Callable[[Request], Awaitable[Response]]:
+    """Decode, call, encode."""
+
+    async def endpoint(http: Request) -> Response:
+        order = await _decode(route, http)
+        answer = await route.handler(gateway, order)
+        return Response(answer.model_dump_json(), route.success, media_type="application/json")
+
+    return endpoint
+
+
+async def _decode(route: Route, http: Request) -> object:
+    if route.request is None:
+        return None
+    body = await read_json(http)
+    try:
+        order: object = route.request.validate_json(body)
+    except ValidationError as error:
+        raise refusals.InvalidBody(refusals.problems_of(error, body)) from error
+    return order

@@ -1,0 +1,140 @@
+"""What a live gateway leaves on disk for others to read: its status, its instance, its history.
+
+All of it is derived; the queue is the authority. Written only when it changed.
+"""
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from posthouse.contracts import gateway_files as gf
+from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.gateway.status import Binding
+from posthouse.sessions import publication
+from posthouse.sessions.session import Session
+from posthouse.support import clock, files
+
+#: Changes that come together are written once.
+_COALESCE_SECONDS = 0.05
+#: What every log record has; the rest are the fields of the message.
+_OWN_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
+
+
+def live_attach(session: Session, binding: Binding) -> gf.Attach:
+    """`attach.json` as the manifest and this listener imply it; what lay there before does not count."""
+    return msgspec.structs.replace(
+        publication.attach_of(session), desired_host=binding.host, desired_port=binding.port
+    )
+
+
+def current_instance(binding: Binding, status: GatewayStatus) -> gf.CurrentInstance:
+    """`run/current-instance.json` of this process."""
+    return gf.CurrentInstance(
+        schema_version=1,
+        protocol_version="v1",
+        pid=os.getpid(),
+        host=binding.host,
+        port=binding.port,
+        execution_mode=binding.mode,
+        managed_agent_instance_epoch=status.managed_agent_instance_epoch,
+        managed_agent_instance_id=status.managed_agent_instance_id,
+        tmux_window_id=binding.tmux_window_id,
+        tmux_window_index=binding.tmux_window_index,
+        tmux_pane_id=binding.tmux_pane_id,
+    )
+
+
+class Publisher:
+    """Keeps the derived files of one live gateway equal to its status."""
+
+    def __init__(self, session: Session, attach: gf.Attach, binding: Binding, log: logging.Logger) -> None:
+        self._session = session
+        self._root = session.gateway_root
+        self._attach = attach
+        self._binding = binding
+        self._log = log
+        self._written: dict[Path, Mapping[str, Any]] = {}
+        self._status: GatewayStatus | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def publish(self, status: GatewayStatus) -> None:
+        """Write everything that differs from what is on disk, now."""
+        instance = current_instance(self._binding, status)
+        self._write(gf.ATTACH, msgspec.to_builtins(self._attach))
+        self._write(gf.GATEWAY_MANIFEST, gf.gateway_manifest(self._attach, instance))
+        self._write(gf.STATE, status.model_dump(mode="json"))
+        if self._write(gf.CURRENT_INSTANCE, msgspec.to_builtins(instance)):
+            files.write_whole(self._root / gf.PID, f"{instance.pid}\n".encode(), durable=False)
+
+    def changed(self, status: GatewayStatus) -> None:
+        """Write *status* soon, together with what else changes by then. Never fails."""
+        self._status = status
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_COALESCE_SECONDS, self._flush)
+
+    def retire(self, queue_depth: int) -> None:
+        """Say that no gateway lives here any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for name in (gf.CURRENT_INSTANCE, gf.PID):
+            (self._root / name).unlink(missing_ok=True)
+        publication.publish_offline(self._session, queue_depth=queue_depth)
+
+    def _flush(self) -> None:
+        self._timer = None
+        if self._status is None:
+            return
+        try:
+            self.publish(self._status)
+        except OSError as error:
+            # Readers see an old status; the live one is served all the same, and the next change tries again.
+            self._log.warning("state files could not be written", extra={"error": str(error)})
+
+    def _write(self, name: str, content: Mapping[str, Any]) -> bool:
+        path = self._root / name
+        if self._written.get(path) == content:
+            return False
+        files.write_json(path, content, durable=False)
+        self._written[path] = content
+        return True
+
+
+class Journal:
+    """`events.jsonl`: what happened to requests, one line each. No line holds a prompt."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+    def add(self, kind: str, **fields: object) -> None:
+        """Append one event. A single write, so lines never interleave."""
+        line = json.dumps({"kind": kind, **fields}, sort_keys=True, ensure_ascii=False) + "\n"
+        os.write(self._descriptor, line.encode())
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class _Line(logging.Formatter):
+    """`<utc iso seconds> <message> key=value …`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {name: value for name, value in record.__dict__.items() if name not in _OWN_FIELDS}
+        told = "".join(f" {name}={value!r}" for name, value in fields.items())
+        text = f"{clock.iso_seconds(clock.now())} {record.getMessage()}{told}"
+        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+
+
+def running_log(path: Path, *handlers: logging.Handler) -> logging.Logger:
+    """The log that people tail. A logger of its own, so that two gateways in one process never mix."""
+    logger = logging.Logger("posthouse.gateway", level=logging.INFO)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    for handler in (logging.StreamHandler(open(descriptor, "a", encoding="utf-8")), *handlers):  # noqa: SIM115 - lives as long as the logger
+        handler.setFormatter(_Line())
+        logger.addHandler(handler)
+    return logger

@@ -1,0 +1,82 @@
+"""Clean-up: what died without saying so is put right, and on request what ended is forgotten.
+
+Nothing that lives is touched, and nothing on a tmux server that does not answer.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from posthouse.contracts import names
+from posthouse.errors import PosthouseError
+from posthouse.sessions import session
+from posthouse.sessions.agents import Agents
+from posthouse.sessions.liveness import Agent
+from posthouse.sessions.session import Session
+
+#: A launch that is still writing its folder is far younger than this.
+_ORPHAN_AGE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """One thing that was put right or removed."""
+
+    what: str
+    action: str
+
+
+def clean_up(agents: Agents, *, purge: bool = False) -> Iterator[Cleaned]:
+    """Put the records of dead agents right; with *purge* also forget stopped ones and their folders."""
+    for entry in agents.registry.entries():
+        if entry.record is None:
+            agents.registry.remove(entry.agent_id)
+            yield Cleaned(f"record {entry.agent_id}", f"removed: {entry.problem}")
+    for agent in agents.registered(states=None):
+        if agent.health == "stale_missing_session":
+            agents.mark_stopped(agent, reason="its tmux session was gone")
+            yield Cleaned(f"agent {agent.name}", "marked stopped: its tmux session was gone")
+        elif purge and agent.health == "stopped":
+            _forget(agents, agent)
+            yield Cleaned(f"agent {agent.name}", "purged")
+    if purge:
+        yield from _purge_orphans(agents)
+
+
+def _forget(agents: Agents, agent: Agent) -> None:
+    with agents.registry.locked(agent.agent_id):
+        agents.registry.remove(agent.agent_id, agent.record.generation_id)
+        if agent.session is not None:
+            _remove_folders(agent.session)
+
+
+def _purge_orphans(agents: Agents) -> Iterator[Cleaned]:
+    """Folders of launches that were killed before anybody could know of them."""
+    known = {record.runtime.session_root for record in agents.registry.records()}
+    oldest_kept = time.time() - _ORPHAN_AGE_SECONDS
+    for root in (agents.roots.runtime / "sessions").glob("*/*"):
+        if str(root) in known or root.stat().st_mtime > oldest_kept:
+            continue
+        try:
+            _remove_folders(session.read(root / names.MANIFEST_FILE))
+        except PosthouseError:
+            shutil.rmtree(root)
+        yield Cleaned(f"folder {root}", "purged: no agent uses it")
+
+
+def _remove_folders(ended: Session) -> None:
+    """The session's folder, and the home, definition and brain manifest if a launch of ours made them."""
+    manifest = ended.manifest
+    made = [Path(manifest.launch_plan.home_selector.home_path), Path(manifest.brain_manifest_path)]
+    if manifest.runtime.agent_def_dir:
+        made.append(Path(manifest.runtime.agent_def_dir))
+    for path in made:
+        if not path.is_relative_to(ended.runtime_root):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    shutil.rmtree(ended.root)

@@ -1,0 +1,141 @@
+"""The live part of the screen: the running turn's row, the composer or a dialog, the footer. Pure."""
+
+from dataclasses import dataclass
+
+from posthouse.tools.scripted import cells
+from posthouse.tools.scripted.dialog import Dialog
+from posthouse.tools.scripted.looks import BRAILLE, Look
+
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_MIN_COMPOSER_ROWS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the templates of a look speak of."""
+
+    folder: str
+    path: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Everything the live part shows at one moment."""
+
+    look: Look
+    place: Place
+    columns: int
+    rows: int
+    draft: str
+    #: Where the cursor stands in the draft.
+    cursor: int
+    #: The unfinished last line of the answer.
+    tail: str
+    #: None when no turn runs.
+    active_seconds: float | None
+    queued: tuple[str, ...]
+    dialog: Dialog | None
+    #: Takes the footer's place: "Press Ctrl-C again to exit".
+    notice: str
+    #: False while the program only paints itself.
+    is_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Rows with their escapes, and where the cursor belongs in them (row, column)."""
+
+    rows: tuple[str, ...]
+    cursor: tuple[int, int]
+
+
+def title(view: View) -> str:
+    """What the terminal's title says; "" to leave it alone."""
+    if not view.is_up:
+        return ""
+    look = view.look
+    template = look.idle_title if view.active_seconds is None else look.active_title
+    if view.dialog is not None:
+        # A question of the running turn is announced by some, a dialog at the start by none.
+        template = look.idle_title if view.dialog.kind == "trust" else look.blocked_title
+    return _fill(template, view)
+
+
+def frame(view: View) -> Frame:
+    """The live part, never taller than the screen."""
+    above = _activity(view)
+    if view.dialog is not None:
+        body, cursor = _dialog_rows(view, view.dialog), (0, 0)
+    else:
+        body, cursor = _composer_rows(view)
+    room = max(0, view.rows - 1 - len(body))
+    above = above[-room:] if room else []
+    rows = tuple([*above, *body][: view.rows])
+    return Frame(rows, (cursor[0] + len(above), cursor[1]))
+
+
+def _activity(view: View) -> list[str]:
+    rows = cells.wrap(view.tail, view.columns) if view.tail else []
+    if view.active_seconds is not None:
+        rows += ["", *_clipped(_fill(view.look.working, view), view.columns), ""]
+    for text in view.queued:
+        rows += _clipped(f"  {view.look.past_marker}{text.splitlines()[0]}", view.columns)
+    return rows
+
+
+def _composer_rows(view: View) -> tuple[list[str], tuple[int, int]]:
+    look, indent = view.look, cells.width(view.look.marker)
+    columns = max(1, view.columns - indent)
+    lines = cells.wrap(view.draft, columns)
+    before = cells.wrap(view.draft[: view.cursor], columns)
+    row, column = len(before) - 1, cells.width(before[-1])
+    if column == columns:  # the cell behind a full row is the first of the next
+        row, column = row + 1, 0
+        lines += [""] if row == len(lines) else []
+    footer = _footer(view)
+    above = [look.rule_above * view.columns] if look.rule_above else []
+    below = [look.rule_below * view.columns] if look.rule_below else [""]
+    room = max(_MIN_COMPOSER_ROWS, view.rows - len(above) - len(below) - len(footer) - 2)
+    first = min(max(0, len(lines) - room), row)
+    shown = lines[first : first + room]
+    if not view.draft:
+        text = look.queued_placeholder if view.queued else look.placeholder
+        shown = [f"{_DIM}{cells.wrap(text, columns)[0]}{_PLAIN}" if text else ""]
+    drafted = [f"{_BOLD}{look.marker}{_PLAIN}{shown[0]}", *(" " * indent + line for line in shown[1:])]
+    return [*above, *drafted, *below, *footer], (len(above) + row - first, indent + column)
+
+
+def _footer(view: View) -> list[str]:
+    look = view.look
+    hint = look.active_footer if view.active_seconds is not None else look.idle_footer
+    rows = _clipped(view.notice or hint, view.columns)
+    if look.status and view.is_up:
+        rows = [*_clipped(_fill(look.status, view), view.columns), *rows]
+    return rows
+
+
+def _dialog_rows(view: View, dialog: Dialog) -> list[str]:
+    look, rows = view.look, ["─" * view.columns]
+    for line in dialog.lines:
+        rows += cells.wrap(f" {line}", view.columns)
+    rows.append("")
+    for number, choice in enumerate(dialog.choices):
+        mark = look.selector if number == dialog.selected else " "
+        rows += _clipped(f" {mark} {number + 1}. {choice}", view.columns)
+    return [*rows, "", *_clipped(look.dialog_footer, view.columns)]
+
+
+def _fill(template: str, view: View) -> str:
+    seconds = view.active_seconds or 0.0
+    return template.format(
+        folder=view.place.folder,
+        path=view.place.path,
+        model=view.place.model,
+        seconds=int(seconds),
+        spinner=BRAILLE[int(seconds * 2) % len(BRAILLE)],
+    )
+
+
+def _clipped(text: str, columns: int) -> list[str]:
+    return [cells.wrap(text, columns)[0]]

@@ -1,0 +1,167 @@
+"""What the files of a turn say about it now."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from posthouse import tools
+from posthouse.contracts.events import CanonicalEvent
+from posthouse.support import clock, processes
+from posthouse.turns import outcome, tail
+from posthouse.turns.folder import CalledOff, Folder, Run
+from posthouse.turns.narration import Narrator
+from posthouse.turns.order import Order
+from posthouse.turns.tail import Overlong
+
+Status = Literal["active", "completed", "failed", "interrupted", "unknown"]
+CompletionSource = Literal["process_exit"]
+
+#: Beside the turn folders; held by whoever starts a turn, until its program has a pid.
+LOCK = ".lock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnState:
+    """What is known about a turn at one moment."""
+
+    turn_id: str
+    turn_index: int
+    status: Status
+    started_at_utc: str | None = None
+    completed_at_utc: str | None = None
+    returncode: int | None = None
+    #: None when the bridge was killed and the outcome was judged from what the program left.
+    completion_source: CompletionSource | None = None
+    #: The provider's conversation, as far as this turn told it.
+    session_id: str | None = None
+    answer: str | None = None
+    error: str | None = None
+    usage: Mapping[str, Any] | None = None
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in ("completed", "failed", "interrupted")
+
+
+def derive(folder: Folder) -> TurnState:
+    """The state of the turn in *folder*. The output of an active turn is not read.
+
+    Raises:
+        FileNotFoundError: Nothing was ordered there.
+    """
+    order = folder.read_order()
+    if (code := folder.read_exitcode()) is not None:
+        return _judged(folder, order, code)
+    claim = folder.read_claim()
+    if claim is None:
+        return _unclaimed(folder, order)
+    if isinstance(claim, CalledOff):
+        return _never_ran(folder, order, claim.reason)
+    if is_alive(claim):
+        return _plain(folder, order, "active")
+    if not folder.process.exists():
+        return _never_ran(folder, order, "the bridge was killed before it let the program go")
+    # The bridge may have written it since it was looked for.
+    return _judged(folder, order, folder.read_exitcode())
+
+
+def is_alive(run: Run) -> bool:
+    """Whether the program runs, or the bridge is still writing about it."""
+    if run.boot_id != processes.boot_id():
+        return False
+    return run.runner.is_alive() or run.child.is_alive()
+
+
+def events_of(folder: Folder) -> Iterator[CanonicalEvent]:
+    """The turn's events, in order.
+
+    Without an exit code the bridge may have been killed in the middle of a line, so they are derived again
+    from the program's own files, stdout before stderr, with the time of the last output.
+    """
+    if not folder.exitcode.exists():
+        yield from _derived(folder, folder.read_order())
+        return
+    for line in tail.lines_of(folder.canonical):
+        if not isinstance(line, Overlong):
+            yield CanonicalEvent.from_record(json.loads(line))
+
+
+def _derived(folder: Folder, order: Order) -> Iterator[CanonicalEvent]:
+    moment = _last_output_at(folder) or clock.iso_micros(clock.now())
+    narrator = Narrator(tools.load_decoder(order.tool), order.turn_index, now=lambda: moment)
+    for line in tail.lines_of(folder.stdout):
+        yield from narrator.stdout(line)
+    for line in tail.lines_of(folder.stderr):
+        yield from narrator.stderr(line)
+
+
+def _judged(folder: Folder, order: Order, code: int | None) -> TurnState:
+    verdict = outcome.judge(
+        outcome.gather(events_of(folder)), returncode=code, interrupt=folder.read_interrupt()
+    )
+    return TurnState(
+        turn_id=order.turn_id,
+        turn_index=order.turn_index,
+        status=verdict.status,
+        started_at_utc=folder.launched_at_utc(),
+        completed_at_utc=_last_output_at(folder) if code is None else _modified_at(folder.exitcode),
+        returncode=code,
+        completion_source=None if code is None else "process_exit",
+        session_id=verdict.session_id,
+        answer=verdict.answer,
+        error=verdict.error,
+        usage=verdict.usage,
+    )
+
+
+def _unclaimed(folder: Folder, order: Order) -> TurnState:
+    """Ordered, and no bridge has taken it: somebody is about to start it, or was killed before that."""
+    if _is_held(folder.path.parent / LOCK):
+        return _plain(folder, order, "active")
+    if folder.run.exists():  # claimed since it was looked for
+        return derive(folder)
+    reason = "whoever started it was killed; the next turn, or an interrupt, calls it off"
+    return _plain(folder, order, "unknown", error=reason)
+
+
+def _never_ran(folder: Folder, order: Order, reason: str) -> TurnState:
+    status: Status = "interrupted" if folder.interrupt.exists() else "failed"
+    return _plain(folder, order, status, error=f"never started: {reason}")
+
+
+def _plain(folder: Folder, order: Order, status: Status, *, error: str | None = None) -> TurnState:
+    return TurnState(
+        turn_id=order.turn_id,
+        turn_index=order.turn_index,
+        status=status,
+        started_at_utc=folder.launched_at_utc(),
+        error=error,
+    )
+
+
+def _is_held(lock: Path) -> bool:
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _last_output_at(folder: Folder) -> str | None:
+    times = [_modified_at(path) for path in (folder.stdout, folder.stderr) if path.exists()]
+    return max(times, default=None)
+
+
+def _modified_at(path: Path) -> str:
+    return clock.iso_micros(datetime.fromtimestamp(path.stat().st_mtime, UTC))

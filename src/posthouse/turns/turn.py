@@ -1,0 +1,173 @@
+"""One turn, whoever started it and whether or not that one still lives: its state, its end, its events."""
+
+import asyncio
+import os
+import select
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from posthouse.contracts.events import CanonicalEvent
+from posthouse.errors import NotFound
+from posthouse.support import processes
+from posthouse.support.processes import Process
+from posthouse.turns import state as states
+from posthouse.turns import stopping
+from posthouse.turns.folder import Folder, Run
+from posthouse.turns.order import Order
+from posthouse.turns.state import TurnState
+
+_POLL_SECONDS = 0.02
+_BRIDGE_END_SECONDS = 2.0
+_TOO_EARLY = "it was stopped before its program ran"
+
+
+class TurnNotFound(NotFound):
+    """Nothing was ordered under that id."""
+
+    code = "turn_not_found"
+
+
+class Turn:
+    """One turn folder; everything is derived from the files in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = Folder(folder)
+        self.turn_id = folder.name
+        self.stdout_path = self._folder.stdout
+        self.stderr_path = self._folder.stderr
+        self.exitcode_path = self._folder.exitcode
+        self._final: TurnState | None = None
+
+    def order(self) -> Order:
+        """What was asked for, without the prompt.
+
+        Raises:
+            TurnNotFound: Nothing was.
+        """
+        try:
+            return self._folder.read_order()
+        except FileNotFoundError:
+            raise TurnNotFound(f"there is no turn {self.turn_id!r}; `turn submit` starts one") from None
+
+    def state(self) -> TurnState:
+        """The state now. `unknown`: its starter was killed, and it may or may not start yet.
+
+        Raises:
+            TurnNotFound: Nothing was ordered here.
+        """
+        if self._final:
+            return self._final
+        self.order()
+        state = states.derive(self._folder)
+        if state.is_final:
+            self._final = state
+        return state
+
+    def wait(self, seconds: float | None) -> TurnState:
+        """Wait for the end, at most *seconds*; the state then, "active" when the time ran out."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while (state := self.state()).status == "active":
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            self._wait_for_change(left)
+        return state
+
+    async def ended(self) -> TurnState:
+        """The state once the turn is not active any more. Costs nothing while it is."""
+        while (state := self.state()).status == "active":
+            if (descriptor := self._open_living()) is None:
+                await asyncio.sleep(_POLL_SECONDS)
+            else:
+                await _readable(descriptor)
+        return state
+
+    def interrupt(self, *, reason: str = "interrupt") -> bool:
+        """Ask the whole process group to end: SIGINT now, SIGTERM after 2 s, SIGKILL after 5 s.
+
+        That it was asked for is on disk before the first signal. Returns at once while the bridge lives,
+        which sends the later signals; with a dead bridge it stays until the group is gone, at most 7 s, so
+        that an event loop calls it in a thread. False: the turn has ended, nothing was done.
+        """
+        if self.state().is_final:
+            return False
+        was_first = self._folder.mark_interrupt(reason)
+        if self.call_off(_TOO_EARLY) or not (run := self._run()):
+            return True
+        if was_first:
+            stopping.send(run, self.turn_id, signal.SIGINT)
+        if not run.runner.is_alive():
+            stopping.escalate(run, self.turn_id, was_begun=was_first)
+        return True
+
+    def kill(self) -> None:
+        """SIGKILL the whole process group at once. Does nothing to a turn that has ended."""
+        if self.state().is_final:
+            return
+        self._folder.mark_interrupt("kill")
+        if self.call_off(_TOO_EARLY) or not (run := self._run()):
+            return
+        stopping.send(run, self.turn_id, signal.SIGKILL)
+        # A living bridge writes the exit code now. One that is stopped goes the same way.
+        left = processes.wait_gone([run.runner], seconds=_BRIDGE_END_SECONDS)
+        processes.signal_all(left, signal.SIGKILL)
+        processes.wait_gone(left, seconds=_BRIDGE_END_SECONDS)
+
+    def call_off(self, reason: str) -> bool:
+        """Make sure that a turn which no bridge has taken never runs. False: one has, or had."""
+        return self._folder.call_off(reason)
+
+    def end_leftovers(self) -> list[Process]:
+        """End what the ended turn left running. Returns what still lives, normally nothing."""
+        run = self._run()
+        return stopping.end_leftovers(run, self.turn_id) if run else []
+
+    def events(self) -> Iterator[CanonicalEvent]:
+        """What has happened so far, in order."""
+        self.order()
+        return states.events_of(self._folder)
+
+    def _run(self) -> Run | None:
+        claim = self._folder.read_claim()
+        return claim if isinstance(claim, Run) else None
+
+    def _wait_for_change(self, seconds: float | None) -> None:
+        if (descriptor := self._open_living()) is None:
+            time.sleep(_POLL_SECONDS)
+            return
+        try:
+            select.select([descriptor], [], [], seconds)
+        finally:
+            os.close(descriptor)
+
+    def _open_living(self) -> int | None:
+        """A pidfd of the bridge or, when that is dead, of the program; None when neither is there."""
+        run = self._run()
+        for process in (run.runner, run.child) if run else ():
+            if descriptor := _open(process):
+                return descriptor
+        return None
+
+
+def _open(process: Process) -> int | None:
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return None
+    if process.is_alive():
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+async def _readable(descriptor: int) -> None:
+    """Wait until *descriptor* is readable, then close it."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)

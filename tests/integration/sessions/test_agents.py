@@ -1,0 +1,316 @@
+"""Agents launched, found, stopped and started again, on a real tmux server."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from posthouse.sessions import cleaning, current, join, session
+from posthouse.sessions.agents import AgentExists, AgentNotFound, Agents, AmbiguousName, LegacyBackend
+from posthouse.sessions.launch import BadLaunch, LaunchSpec
+from posthouse.sessions.registry import Registry
+from posthouse.sessions.roots import Roots
+from posthouse.sessions.session import Session
+from posthouse.sessions.start import AgentDied
+from posthouse.support import processes
+from posthouse.terminal import session as terminal
+from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
+
+
+class _NoCompanions:
+    """Nothing runs beside these sessions."""
+
+    def end_turn(self, found: Session) -> None: ...
+
+    def detach_gateway(self, found: Session) -> None: ...
+
+
+@pytest.fixture
+def agents(tmp_path: Path, tmux_server: Server) -> Agents:
+    roots = Roots(registry=tmp_path / "registry", runtime=tmp_path / "runtime", mailbox=tmp_path / "mailbox")
+    return Agents(roots, Registry(roots.registry), tmux_server, _NoCompanions())
+
+
+def _spec(folder: Path, name: str = "gpu", *, headless: bool = True, **more: object) -> LaunchSpec:
+    return LaunchSpec(tool="scripted", name=name, headless=headless, working_directory=folder, **more)  # type: ignore[arg-type]  # a test's short hand
+
+
+def _files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_launch_publishes_everything_before_any_attach(agents: Agents, tmp_path: Path) -> None:
+    """The session's folder, its record and its tmux variables are there, with an offline status."""
+    made = agents.launch(_spec(tmp_path))
+
+    assert _files(made.root) == {
+        "manifest.json",
+        "manifest.lock",
+        "launch-env.json",
+        "gateway/attach.json",
+        "gateway/desired-config.json",
+        "gateway/gateway_manifest.json",
+        "gateway/protocol-version.txt",
+        "gateway/state.json",
+    }
+    assert made.root.parent == tmp_path / "runtime" / "sessions" / "claude_headless"
+    status = json.loads((made.gateway_root / "state.json").read_bytes())
+    assert (status["gateway_health"], "gateway_host" in status) == ("not_attached", False)
+    variables = terminal.environment(made.tmux, made.tmux_session_name)
+    assert variables["HOUMAO_MANIFEST_PATH"] == str(made.manifest_path)
+    assert variables["HOUMAO_AGENT_ID"] == made.agent_id
+    assert variables["HOUMAO_TOOL"] == "scripted"
+    pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+    assert made.manifest.tmux is not None
+    assert made.manifest.tmux.primary_pane_id == pane.pane_id
+    assert (pane.window_index, pane.window_name, pane.columns, pane.rows) == ("0", "agent", 120, 40)
+    assert session.read(made.manifest_path) == made
+    assert [agent.health for agent in agents.registered()] == ["healthy"]
+
+
+def test_a_name_in_use_is_left_alone_until_replaced(agents: Agents, tmp_path: Path) -> None:
+    """A second launch of the name is refused and touches nothing; replacing ends the first."""
+    first = agents.launch(_spec(tmp_path))
+    with pytest.raises(AgentExists, match="--replace"):
+        agents.launch(_spec(tmp_path))
+    assert terminal.exists(first.tmux, first.tmux_session_name)
+    assert len(list((tmp_path / "runtime" / "homes").glob("*.definition"))) == 1
+
+    second = agents.launch(_spec(tmp_path), replace_existing=True)
+
+    assert not terminal.exists(first.tmux, first.tmux_session_name)
+    assert agents.find(name="gpu").session == second
+
+
+def test_both_spellings_of_a_name_are_one_agent(agents: Agents, tmp_path: Path) -> None:
+    """`gpu` and `HOUMAO-gpu` find the same agent, and so does its id."""
+    made = agents.launch(_spec(tmp_path))
+
+    found = [agents.find(name="gpu"), agents.find(name="HOUMAO-gpu"), agents.find(agent_id=made.agent_id)]
+
+    assert [agent.session for agent in found] == [made, made, made]
+    with pytest.raises(AgentNotFound, match="there is gpu"):
+        agents.find(name="gpus")
+
+
+def test_a_shared_name_is_ambiguous_and_lists_the_candidates(agents: Agents, tmp_path: Path) -> None:
+    """Two agents of one name are told apart by their ids only."""
+    first = agents.launch(_spec(tmp_path))
+    second = agents.launch(_spec(tmp_path, agent_id="other"))
+
+    with pytest.raises(AmbiguousName) as refused:
+        agents.find(name="gpu")
+
+    assert [agent.session for agent in refused.value.candidates] == [first, second]
+    assert agents.find(agent_id="other").session == second
+
+
+def test_stop_ends_the_whole_tree_and_keeps_a_relaunchable_record(agents: Agents, tmp_path: Path) -> None:
+    """After a stop no process and no tmux session is left; a second stop is harmless."""
+    made = agents.launch(_spec(tmp_path, headless=False))
+    pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+    family = processes.tree(pane.pid)
+    assert family
+
+    agents.stop(agents.find(name="gpu"))
+    agents.stop(agents.find(name="gpu"))
+
+    assert [process for process in family if process.is_alive()] == []
+    assert agents.registered() == []
+    [stopped] = agents.registered(states=None)
+    assert (stopped.health, stopped.record.lifecycle.relaunchable) == ("stopped", True)
+    assert stopped.record.liveness is None
+
+
+def test_relaunch_starts_the_same_session_again(agents: Agents, tmp_path: Path) -> None:
+    """A stopped agent comes back with its id, home, generation and values."""
+    made = agents.launch(_spec(tmp_path, headless=False, environment={"TOKEN": "t0p"}))
+    generation = agents.find(name="gpu").record.generation_id
+    agents.stop(agents.find(name="gpu"))
+
+    again = agents.relaunch(agents.find(name="gpu"))
+
+    assert again.root == made.root
+    assert agents.find(name="gpu").record.generation_id == generation
+    pane = terminal.agent_pane(again.tmux, again.tmux_session_name)
+    assert b"TOKEN=t0p" in Path(f"/proc/{pane.pid}/environ").read_bytes().split(b"\0")
+
+
+def test_after_a_reboot_what_was_active_comes_back(agents: Agents, tmp_path: Path) -> None:
+    """Agents whose tmux server died are started again; what the user had stopped stays stopped."""
+    agents.launch(_spec(tmp_path, "kept"))
+    agents.launch(_spec(tmp_path, "done"))
+    agents.stop(agents.find(name="done"))
+    Tmux(agents.server).run("kill-server")
+    assert [agent.health for agent in agents.registered()] == ["stale_missing_session"]
+
+    results = agents.relaunch_lost()
+
+    assert [result.agent_name for result in results if isinstance(result, Session)] == ["kept"]
+    assert [(agent.name, agent.health) for agent in agents.registered()] == [("kept", "healthy")]
+
+
+def test_clean_up_puts_dead_records_right_and_purges_on_request(agents: Agents, tmp_path: Path) -> None:
+    """What died is marked stopped; a purge forgets it with every folder the launch made."""
+    agents.launch(_spec(tmp_path))
+    Tmux(agents.server).run("kill-server")
+    broken = agents.registry.root / "live_agents" / "broken"
+    broken.mkdir()
+    (broken / "record.json").write_text("{")
+
+    cleaned = list(cleaning.clean_up(agents))
+    [agent] = agents.registered(states=None)
+
+    assert [item.what for item in cleaned] == ["record broken", "agent gpu"]
+    assert agent.health == "stopped"
+    list(cleaning.clean_up(agents, purge=True))
+    assert _files(tmp_path / "runtime") == set()
+    assert agents.registry.entries() == []
+
+
+def test_a_program_that_dies_at_once_leaves_nothing(
+    agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error has the program's last words; record, folders and terminal are gone."""
+    with pytest.raises(AgentDied, match=r"unrecognized|unknown|usage"):
+        agents.launch(_spec(tmp_path, headless=False, args=("--no-such-option",)))
+
+    assert agents.registry.entries() == []
+    assert _files(tmp_path / "runtime") == set()
+    assert terminal.names(Tmux(agents.server)) == frozenset()
+
+
+def test_secrets_reach_the_program_and_nothing_else(agents: Agents, tmp_path: Path) -> None:
+    """A value is in the program's environment and in one 0600 file; not in tmux, ps or any other file."""
+    made = agents.launch(_spec(tmp_path, headless=False, environment={"API_KEY": "s3cr3t-value"}))
+    pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+
+    assert b"API_KEY=s3cr3t-value" in Path(f"/proc/{pane.pid}/environ").read_bytes().split(b"\0")
+    holding = [path for path in tmp_path.rglob("*") if path.is_file() and b"s3cr3t" in path.read_bytes()]
+    assert holding == [made.root / "launch-env.json"]
+    assert holding[0].stat().st_mode & 0o777 == 0o600
+    tmux = made.tmux
+    shown = tmux.run("show-environment", "-g") + tmux.run("show-environment", "-t", made.tmux_session_name)
+    shown += tmux.run("list-panes", "-a", "-F", "#{pane_start_command}")
+    shown += subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
+    assert "s3cr3t" not in shown
+    assert made.manifest.launch_plan.env_var_names == ["API_KEY"]
+
+
+def test_without_tmux_a_launch_writes_nothing(
+    agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine without tmux gets the command that installs it, and no half-made session."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(TmuxMissing, match="install"):
+        agents.launch(_spec(tmp_path))
+
+    assert not (tmp_path / "runtime").exists()
+    assert agents.registry.entries() == []
+
+
+def test_a_session_of_another_server_is_never_touched(
+    agents: Agents, tmp_path: Path, other_tmux_server: Server
+) -> None:
+    """Every command asks the server that the session was recorded with."""
+    made = agents.launch(_spec(tmp_path))
+    elsewhere = Agents(agents.roots, agents.registry, other_tmux_server, _NoCompanions())
+    terminal.create(
+        Tmux(other_tmux_server), made.tmux_session_name, working_directory=tmp_path, environment={}
+    )
+
+    elsewhere.stop(elsewhere.find(name="gpu"))
+
+    assert not terminal.exists(made.tmux, made.tmux_session_name)
+    assert terminal.exists(Tmux(other_tmux_server), made.tmux_session_name)
+
+
+def test_the_current_session_is_found_and_a_foreign_pointer_fails_closed(
+    agents: Agents, tmp_path: Path
+) -> None:
+    """Inside its tmux session an agent finds itself; a pointer to another session is refused."""
+    one, two = agents.launch(_spec(tmp_path, "one")), agents.launch(_spec(tmp_path, "two"))
+    here = current.Place(agents.server, one.tmux_session_name)
+    assert current.resolve(here, agents.registry) == one
+
+    terminal.set_environment(one.tmux, one.tmux_session_name, {"HOUMAO_MANIFEST_PATH": "/gone/manifest.json"})
+    assert current.resolve(here, agents.registry) == one
+
+    terminal.set_environment(
+        one.tmux, one.tmux_session_name, {"HOUMAO_MANIFEST_PATH": str(two.manifest_path)}
+    )
+    with pytest.raises(current.WrongSession):
+        current.resolve(here, agents.registry)
+
+
+def test_a_session_that_is_no_agent_says_so(agents: Agents, tmp_path: Path) -> None:
+    """A plain tmux session is not a managed agent, and outside tmux there is none at all."""
+    terminal.create(Tmux(agents.server), "plain", working_directory=tmp_path, environment={})
+
+    with pytest.raises(current.NotAnAgent):
+        current.resolve(current.Place(agents.server, "plain"), agents.registry)
+    with pytest.raises(current.NotInTmux):
+        current.place({})
+
+
+def test_a_running_session_is_joined_without_being_touched(agents: Agents, tmp_path: Path) -> None:
+    """Joining records the agent where it is; its program keeps its pid, and relaunch says it can't."""
+    tmux = Tmux(agents.server)
+    before = terminal.create(tmux, "mine", working_directory=tmp_path, environment={})
+    spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
+
+    made = join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+
+    assert terminal.agent_pane(tmux, "mine").pid == before.pid
+    assert agents.find(name="joined").session == made
+    assert current.resolve(current.Place(agents.server, "mine"), agents.registry) == made
+    assert made.manifest.agent_launch_authority is not None
+    assert made.manifest.agent_launch_authority.session_origin == "joined_tmux"
+
+
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [
+        ({"working_directory": Path("/no/such/folder")}, BadLaunch),
+        ({"brain_manifest": Path("/no/such.yaml")}, Exception),
+        ({"agent_def_dir": Path("/no/such")}, Exception),
+    ],
+)
+def test_a_launch_that_cannot_be_is_refused_before_anything_is_written(
+    agents: Agents, tmp_path: Path, spec: dict[str, Path], error: type[Exception]
+) -> None:
+    """Bad input leaves no trace."""
+    given = {"tool": "scripted", "name": "gpu", "headless": True, "working_directory": tmp_path, **spec}
+
+    with pytest.raises(error):
+        agents.launch(LaunchSpec(**given))  # type: ignore[arg-type]  # a table of arguments
+
+    assert not (tmp_path / "runtime").exists()
+
+
+def test_legacy_backends_are_shown_and_refused(agents: Agents, tmp_path: Path) -> None:
+    """An old record is listed; driving it is refused with what to do."""
+    made = agents.launch(_spec(tmp_path))
+    path = agents.registry.root / "live_agents" / made.agent_id / "record.json"
+    record = json.loads(path.read_bytes())
+    record["identity"]["backend"] = "cao_rest"
+    path.write_text(json.dumps(record))
+
+    agent = agents.find(name="gpu")
+
+    with pytest.raises(LegacyBackend, match="start a new session"):
+        agents.relaunch(agent)
+
+
+def test_a_frozen_tmux_server_gives_an_error_not_a_hang(
+    agents: Agents, tmp_path: Path, frozen_tmux_server: Server
+) -> None:
+    """Listing says unknown with the reason; launching is refused with nothing written."""
+    stuck = Agents(agents.roots, agents.registry, frozen_tmux_server, _NoCompanions())
+
+    with pytest.raises(TmuxFrozen):
+        stuck.launch(_spec(tmp_path))
+
+    assert not (tmp_path / "runtime").exists()
