@@ -24,7 +24,7 @@ def _guarded(arguments: list[str]) -> int:
 
     surroundings = wiring.Wiring.of_process()
     try:
-        code = dispatch.run(program_name(), arguments, surroundings)
+        code = dispatch.run(surroundings.prog(program_name()), arguments, surroundings)
         sys.stdout.flush()
         return code
     except BrokenPipeError:

@@ -66,28 +66,33 @@ VERBS: tuple[Verb, ...] = (
     Verb(("gateway", "status"), "gateway.status", "the gateway's own status"),
 )
 
-_PLAIN: tuple[Command, ...] = (
+_FIRST: tuple[Command, ...] = (
     Command(("agents", "launch"), "lifecycle.launch", "start a new agent"),
     Command(("agents", "list"), "listing.listing", "agents and their state"),
     Command(("agents", "join"), "lifecycle.join", "manage an agent that already runs in tmux"),
+)
+
+_LAST: tuple[Command, ...] = (
+    Command(("agents", "cleanup"), "cleanup.cleanup", "put right what died without being stopped"),
     Command(("agents", "global", "list"), "listing.listing", "agents and their state"),
     Command(("agents", "self", "identity"), "state.identity", "who this agent is", scope="self"),
     Command(("agents", "self", "join"), "lifecycle.join", "manage the agent in this tmux session"),
-    Command(("agents", "cleanup"), "cleanup.cleanup", "remove what died without being stopped"),
-    Command(("admin", "cleanup", "registry"), "cleanup.cleanup", "remove what died without being stopped"),
     Command(("doctor",), "doctor.doctor", "what is installed, what is missing, and how to get it"),
     Command(("demo", "up"), "demo.up", "start the demo and stay until Ctrl-C"),
     Command(("demo", "down"), "demo.down", "stop the demo"),
     Command(("demo", "reset"), "demo.reset", "stop the demo and remove its state"),
+    Command(("admin", "cleanup", "registry"), "cleanup.cleanup", "put right what died without being stopped"),
     Command(("completion",), "completion.completion", "print a completion script for bash, zsh or fish"),
     Command(("complete",), "completion.complete", "candidates for the last word", hidden=True),
 )
 
 
 def _expanded() -> Iterator[Command]:
-    yield from _PLAIN
+    yield from _FIRST
     for verb in VERBS:
         yield Command(("agents", *verb.path), verb.handler, verb.summary, "short")
+    yield from _LAST
+    for verb in VERBS:
         yield Command(("agents", "single", *verb.path), verb.handler, verb.summary, "single")
         if verb.on_self:
             yield Command(("agents", "self", *verb.path), verb.handler, verb.summary, "self")

@@ -1,6 +1,7 @@
 """The one place that reads the environment and constructs what commands work with."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from posthouse.terminal.client import Server
 
 _DEBUG = "POSTHOUSE_DEBUG"
+_PROG = "POSTHOUSE_PROG"
+_HOME = "POSTHOUSE_HOME"
+_DEMO_SOCKET = "posthouse-demo"
 
 
 class BadStyle(InvalidInput):
@@ -71,6 +75,10 @@ class Wiring:
     def debug(self) -> bool:
         return self.environment.get(_DEBUG, "") not in ("", "0")
 
+    def prog(self, called_by: str) -> str:
+        """How a person calls this program: by its own name, or through a script that says so."""
+        return self.environment.get(_PROG, "").strip() or called_by
+
     @property
     def current_tmux(self) -> str | None:
         """The socket of the tmux server this command runs inside, or None."""
@@ -95,9 +103,10 @@ class Wiring:
 
     @cached_property
     def agents(self) -> "Agents":
+        from posthouse.cli.companions import Companions
         from posthouse.sessions.agents import Agents
 
-        return Agents(self.roots, self.registry, self.server)
+        return Agents(self.roots, self.registry, self.server, Companions(self.registry))
 
     @property
     def server(self) -> "Server":
@@ -105,3 +114,33 @@ class Wiring:
         from posthouse.terminal.client import Server
 
         return Server(self.environment.get(names.TMUX_SOCKET, "").strip() or None)
+
+    @property
+    def demo_home(self) -> Path:
+        """The folder that holds everything of the demo."""
+        given = self.environment.get(_HOME, "").strip()
+        return Path(given).absolute() if given else self._state_home / "posthouse-demo"
+
+    def for_demo(self) -> "Wiring":
+        """The same surroundings with the demo's own roots, where they are not given already."""
+        own = {
+            names.REGISTRY_DIR: str(self.demo_home / "registry"),
+            names.RUNTIME_DIR: str(self.demo_home / "runtime"),
+            names.MAILBOX_DIR: str(self.demo_home / "mailbox"),
+            names.TMUX_SOCKET: _DEMO_SOCKET,
+        }
+        if _HOME in self.environment:
+            own |= {name: self.environment[name] for name in own if self.environment.get(name)}
+        return Wiring({**self.environment, **own}, self.working_directory)
+
+    def demo_prefix(self, prog: str) -> str:
+        """How a command that reaches the demo's agents starts."""
+        if _HOME in self.environment:
+            return prog
+        # The registry alone leads to the agents: their records name everything else.
+        return f"{names.REGISTRY_DIR}={shlex.quote(str(self.demo_home / 'registry'))} {prog}"
+
+    @property
+    def _state_home(self) -> Path:
+        given = self.environment.get("XDG_STATE_HOME", "").strip()
+        return Path(given) if given.startswith("/") else Path.home() / ".local" / "state"

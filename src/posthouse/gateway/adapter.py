@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from posthouse.contracts.gateway_http import ChatMode
 from posthouse.errors import Conflict, Unavailable
+
+if TYPE_CHECKING:  # the command line drives adapters too, and must not pay for pydantic
+    from posthouse.contracts.gateway_http import ChatMode
 
 Connectivity = Literal["connected", "unavailable"]
 Eligibility = Literal["ready", "unknown", "not_ready"]
@@ -15,6 +17,12 @@ class AgentGone(Unavailable):
     """The agent's terminal or program is not there; the message says which."""
 
     code = "agent_gone"
+
+
+class AgentBusy(Conflict):
+    """The agent took nothing just now; it may be asked again once it is ready."""
+
+    code = "agent_busy"
 
 
 class PromptFailed(Conflict):
@@ -44,7 +52,7 @@ class Prompt:
     text: str
     turn_id: str | None = None
     #: None: the session's own pinned conversation.
-    chat_mode: ChatMode | None = None
+    chat_mode: "ChatMode | None" = None
     chat_id: str | None = None
     model: str | None = None
     reasoning_level: int | None = None
@@ -104,6 +112,7 @@ class AgentAdapter(Protocol):
         ended well. Cancelled: the agent may go on with it.
 
         Raises:
+            AgentBusy: Nothing of it reached the agent.
             PosthouseError: It was not carried out, or that can't be proved; the message says why.
         """
 

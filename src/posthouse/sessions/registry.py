@@ -51,17 +51,27 @@ class Registry:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._live = root / names.LIVE_AGENTS
+        self._held: set[str] = set()
 
     @contextmanager
     def locked(self, agent_id: str) -> Iterator[None]:
         """Keep every other writer of *agent_id* out for the body.
 
+        Inside it this registry may be locked again: a stop detaches the gateway, which writes too.
+
         Raises:
             LockHeld: Another operation on that agent took too long.
         """
+        if agent_id in self._held:
+            yield
+            return
         lock = self.root / "locks" / f"{component(agent_id, what='agent id')}.lock"
         with locks.hold(lock, wait_seconds=_LOCK_WAIT_SECONDS):
-            yield
+            self._held.add(agent_id)
+            try:
+                yield
+            finally:
+                self._held.discard(agent_id)
 
     def entries(self) -> list[Entry]:
         """Every record, the unreadable ones with their problem, by agent id."""

@@ -53,5 +53,10 @@ def argument(text: str) -> bytes:
     return raw[:-1] + b"\\;" if raw.endswith(b";") else raw
 
 
+def verbatim(text: str) -> str:
+    """*text* for an argument that tmux expands (folders, window names): no format, command or time in it."""
+    return text.replace("#", "##").replace("%", "%%")
+
+
 def _quoted(text: str) -> bytes:
     return b'"' + _UNSAFE.sub(lambda match: b"\\%03o" % ord(match[0]), encode(text)) + b'"'

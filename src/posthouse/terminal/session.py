@@ -10,6 +10,7 @@ from pathlib import Path
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints
 from posthouse.terminal import pane as panes
+from posthouse.terminal import quoting, variables
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen
@@ -19,22 +20,13 @@ AGENT_WINDOW = "agent"
 _PLACEHOLDER = ("sleep", "infinity")
 _HISTORY_LINES = "10000"
 _END_NOTICE = "program ended (#{?pane_dead_signal,signal #{pane_dead_signal},status #{pane_dead_status}})"
-#: The kernel gives a program no longer string than this, the name and `=` included.
-_MAX_VARIABLE_BYTES = 128 * 1024 - 1
-_NAME = re.compile(r"[^\s$@%=!{.:\x00-\x1f\x7f][^.:\x00-\x1f\x7f]{0,199}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(r"[^\s$@=!{.:#%\\\x00-\x1f\x7f][^.:#%\\\x00-\x1f\x7f]{0,199}")
 
 
 class BadSessionName(InvalidInput):
     """tmux would change the name, or read it as something else."""
 
     code = "bad_session_name"
-
-
-class BadVariable(InvalidInput):
-    """No program could be started with this environment variable."""
-
-    code = "bad_variable"
 
 
 class NoAgentPane(Conflict):
@@ -67,9 +59,9 @@ def create(
     """
     check_name(name)
     _check_folder(working_directory)
-    _check_environment(environment)
+    variables.check(environment)
     try:
-        tmux.run_all(_creation(name, str(working_directory), columns, rows))
+        tmux.run_all(_creation(name, quoting.verbatim(str(working_directory)), columns, rows))
     except TmuxRefused as error:
         if error.words.startswith("duplicate session"):
             raise SessionExists(f"tmux session {name!r} exists already") from None
@@ -181,13 +173,13 @@ def start_program(
     *environment* may be secret: it shows neither in `ps` nor in tmux's own environments.
     """
     _check_folder(working_directory)
-    start = ["respawn-pane", "-k", "-t", pane.pane_id, "-c", str(working_directory)]
+    start = ["respawn-pane", "-k", "-t", pane.pane_id, "-c", quoting.verbatim(str(working_directory))]
     replies = tmux.batch(
         pane.session_name,
         [
             # The last program's title would speak for the next one.
             ["select-pane", "-t", pane.pane_id, "-T", ""],
-            [*start, *_variables(environment), "--", *_program(argv, environment)],
+            [*start, *variables.flags(environment), "--", *_program(argv, environment)],
             ["display-message", "-p", "-t", pane.pane_id, panes.FORMAT],
         ],
     )
@@ -210,21 +202,18 @@ def new_window(
     _check_folder(working_directory)
     taken = {int(pane.window_index) for pane in panes_of(tmux, name)}
     index = next(number for number in range(1, len(taken) + 2) if number not in taken)
-    start = ["new-window", "-d", "-t", f"={name}:{index}", "-n", window_name, "-c", str(working_directory)]
-    command = [*start, *_variables(environment), "-P", "-F", panes.FORMAT, "--", *_program(argv, environment)]
+    start = ["new-window", "-d", "-t", f"={name}:{index}", "-n", quoting.verbatim(window_name)]
+    start += ["-c", quoting.verbatim(str(working_directory)), "-P", "-F", panes.FORMAT]
+    command = [*start, *variables.flags(environment), "--", *_program(argv, environment)]
     return panes.parse(tmux.batch(name, [command])[0])[0]
 
 
 def set_environment(tmux: Tmux, name: str, values: Mapping[str, str | None]) -> None:
     """Set, or with None unset, variables that programs started later in the session will see."""
-    _check_environment({variable: value for variable, value in values.items() if value is not None})
+    variables.check({variable: value for variable, value in values.items() if value is not None})
+    target = ["set-environment", "-t", f"={check_name(name)}"]
     commands = [
-        [
-            "set-environment",
-            "-t",
-            f"={check_name(name)}",
-            *([variable, value] if value is not None else ["-u", variable]),
-        ]
+        [*target, "-u", variable] if value is None else [*target, "--", variable, value]
         for variable, value in values.items()
     ]
     if commands:
@@ -233,18 +222,7 @@ def set_environment(tmux: Tmux, name: str, values: Mapping[str, str | None]) -> 
 
 def environment(tmux: Tmux, name: str) -> dict[str, str]:
     """The session's own variables. What it only hides from the global environment is not among them."""
-    return _parse_environment(tmux.run("show-environment", "-s", "-t", f"={check_name(name)}"))
-
-
-_ASSIGNMENT = re.compile(
-    r'([^=\n]+)="((?:[^"\\]|\\.)*)"; export [^\n]+;(?:\n|\Z)|unset [^\n]+;(?:\n|\Z)', re.DOTALL
-)
-
-
-def _parse_environment(text: str) -> dict[str, str]:
-    """Read `show-environment -s`: shell quoting is the one form in which a newline cannot deceive."""
-    found = _ASSIGNMENT.finditer(text)
-    return {match[1]: re.sub(r"\\(.)", r"\1", match[2], flags=re.DOTALL) for match in found if match[1]}
+    return variables.parse(tmux.run("show-environment", "-s", "-t", f"={check_name(name)}"))
 
 
 def capture(tmux: Tmux, pane_id: str) -> Screen:
@@ -277,8 +255,8 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name):
         raise BadSessionName(
-            f"{name!r} cannot name a tmux session: at most 200 characters, no '.', ':' or control"
-            " characters, and none of '$@%=!{' or a space in front"
+            f"{name!r} cannot name a tmux session: 1 to 200 characters, none of '.:#%\\' or control"
+            " characters, and not '$', '@', '=', '!', '{' or a space in front"
         )
     return name
 
@@ -287,19 +265,6 @@ def _check_folder(folder: Path) -> None:
     # tmux would start in the home folder and say nothing.
     if not folder.is_dir():
         raise InvalidInput(f"working directory {folder} does not exist")
-
-
-def _check_environment(values: Mapping[str, str]) -> None:
-    for name, value in values.items():
-        if not _VARIABLE.fullmatch(name):
-            raise BadVariable(f"{name!r} cannot name an environment variable")
-        if len(f"{name}={value}".encode(errors="surrogateescape")) > _MAX_VARIABLE_BYTES:
-            raise BadVariable(f"the value of {name} is longer than a program can be given (128 KB)")
-
-
-def _variables(environment: Mapping[str, str]) -> list[str]:
-    _check_environment(environment)
-    return [word for name, value in environment.items() for word in ("-e", f"{name}={value}")]
 
 
 def _program(argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:

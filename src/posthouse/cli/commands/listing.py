@@ -7,20 +7,23 @@ from posthouse.cli.output import Cell
 from posthouse.sessions.liveness import Agent
 from posthouse.support import clock
 
-_STATES = ("active", "stopped", "relaunching", "retired", "all")
+_STATES = ("active", "stopped", "relaunching", "retired")
+#: What a relaunch was killed in the middle of is still there to be stopped.
+_DEFAULT = frozenset({"active", "relaunching"})
+_CHOICES: dict[str, frozenset[str] | None] = {**{state: frozenset({state}) for state in _STATES}, "all": None}
 _HEADINGS = ("name", "tool", "kind", "state", "since", "gateway", "id")
 
 
 def listing_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "--state", choices=_STATES, default="active", help="only agents in this state (default: active)"
+        "--state", choices=_CHOICES, help="only agents in this state (default: active and relaunching)"
     )
 
 
 def listing(call: Call) -> int:
     """Show the agents of the registry with what tmux says about them."""
     wanted = call.arguments.state
-    agents = call.wiring.agents.registered(None if wanted == "all" else frozenset({wanted}))
+    agents = call.wiring.agents.registered(_DEFAULT if wanted is None else _CHOICES[wanted])
     call.output.table(
         {"agents": [describe.listed(agent) for agent in agents]},
         _HEADINGS,
@@ -43,7 +46,7 @@ def _row(agent: Agent) -> list[Cell]:
     ]
 
 
-def _nothing(call: Call, wanted: str) -> str:
-    if wanted == "all":
+def _nothing(call: Call, wanted: str | None) -> str:
+    if wanted == "all" or not call.wiring.registry.records():
         return f"no agents yet; start one with `{call.prog} agents launch --tool scripted --name NAME`"
-    return f"no {wanted} agents; `{call.prog} agents list --state all` shows the others"
+    return f"no {wanted or 'active'} agents; `{call.prog} agents list --state all` shows the others"

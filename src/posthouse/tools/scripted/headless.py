@@ -11,6 +11,7 @@ from typing import Any
 from posthouse import __version__
 from posthouse.tools.scripted import effects, stream
 from posthouse.tools.scripted.agent import Agent, NoConversation
+from posthouse.tools.scripted.conversation import Conversation, Outcome
 from posthouse.tools.scripted.directives import (
     Ask,
     Complain,
@@ -24,9 +25,8 @@ from posthouse.tools.scripted.directives import (
     UseTool,
     Wait,
 )
-from posthouse.tools.scripted.script import Knowledge, Move, moves
+from posthouse.tools.scripted.script import Move, moves
 from posthouse.tools.scripted.stream import Ending
-from posthouse.tools.scripted.transcript import Transcript
 
 _MAX_PROMPT_BYTES = 16 * 1024 * 1024
 _POLL_SECONDS = 0.02
@@ -60,10 +60,15 @@ def run(agent: Agent) -> int:
         sys.stderr.write("Error: Input must be provided either through stdin or as a prompt argument\n")
         return 1
     try:
-        transcript = agent.conversation()
+        conversation = Conversation(agent, agent.conversation(), _at_once)
     except NoConversation as error:
         return _refuse(agent, str(error))
-    return _Turn(agent, transcript, prompt).run()
+    return _Turn(agent, conversation, prompt).run()
+
+
+def _at_once(_seconds: float, action: Callable[[], None]) -> None:
+    """A headless turn ends too soon to lag behind it."""
+    action()
 
 
 def _refuse(agent: Agent, why: str) -> int:
@@ -88,9 +93,9 @@ def _write(agent: Agent, record: Mapping[str, Any]) -> None:
 class _Turn:
     """The turn in progress: what has been said so far, and how it will end."""
 
-    def __init__(self, agent: Agent, transcript: Transcript, prompt: str) -> None:
+    def __init__(self, agent: Agent, conversation: Conversation, prompt: str) -> None:
         self._agent = agent
-        self._transcript = transcript
+        self._conversation = conversation
         self._prompt = prompt
         self._answer = ""
         self._ending = Ending()
@@ -111,7 +116,7 @@ class _Turn:
         }
 
     def run(self) -> int:
-        plan = moves(self._prompt, self._knowledge())
+        plan = moves(self._prompt, self._conversation.knowledge())
         self._begin()
         try:
             for move in plan:
@@ -127,21 +132,17 @@ class _Turn:
 
     def _begin(self) -> None:
         agent, arguments = self._agent, self._agent.arguments
-        agent.truth.write("prompt", text=self._prompt, session_id=self._transcript.session_id)
-        self._transcript.append("prompt", text=self._prompt)
+        self._conversation.took(self._prompt)
         mode = "bypassPermissions" if arguments.allows_everything else "default"
         where = str(agent.working_directory)
-        self._emit(stream.init(self._transcript.session_id, agent.model, where, __version__, mode))
-        self._fire("UserPromptSubmit", prompt=self._prompt)
+        self._emit(stream.init(self._conversation.session_id, agent.model, where, __version__, mode))
 
     def _end(self) -> int:
         ending, answer = self._ending, self._answer
-        aborted = ending is _ABORTED
-        outcome = "interrupted" if aborted else "error" if ending.is_error else "success"
-        self._transcript.append("outcome", outcome=outcome, answer=answer)
-        if not aborted:
-            event = "StopFailure" if ending.is_error else "Stop"
-            self._fire(event, last_assistant_message=answer)
+        outcome: Outcome = "error" if ending.is_error else "success"
+        if ending is _ABORTED:
+            outcome = "interrupted"
+        self._conversation.ended(outcome, answer)
         elapsed = int((time.monotonic() - self._started) * 1000)
         self._emit(
             stream.result(
@@ -149,8 +150,6 @@ class _Turn:
             )
         )
         self._agent.hooks.finish()
-        session_id = self._transcript.session_id
-        self._agent.truth.write("answer", text=answer, outcome=outcome, session_id=session_id)
         self._agent.truth.write("exit", code=ending.exit_code)
         return ending.exit_code
 
@@ -168,7 +167,7 @@ class _Turn:
 
     def _use_tool(self, move: UseTool) -> None:
         action_id, arguments = self._request("Bash", {"command": move.command})
-        if move.needs_permission and not self._agent.arguments.allows_everything:
+        if move.needs_permission:
             self._deny("Bash", action_id, arguments, f"permission to run {move.command!r} was not given")
             return
         command = effects.Command(move.command)
@@ -230,27 +229,10 @@ class _Turn:
     def _obey_signals(self) -> None:
         for number in self._agent.signals.take():
             if number == signal.SIGINT:
-                self._agent.truth.write("interrupt", session_id=self._transcript.session_id)
+                self._conversation.interrupted()
                 raise _Interrupted
             if number in (signal.SIGTERM, signal.SIGHUP):
                 raise _Terminated(number)
 
     def _emit(self, record: Mapping[str, Any]) -> None:
-        _write(self._agent, {**record, "session_id": self._transcript.session_id})
-
-    def _fire(self, event: str, **fields: object) -> None:
-        self._agent.hooks.fire(
-            event,
-            session_id=self._transcript.session_id,
-            transcript_path=str(self._transcript.path),
-            cwd=str(self._agent.working_directory),
-            **fields,
-        )
-
-    def _knowledge(self) -> Knowledge:
-        return Knowledge(
-            earlier_prompts=self._transcript.prompts(),
-            role=self._transcript.role(),
-            working_directory=str(self._agent.working_directory),
-            environment=self._agent.environment,
-        )
+        _write(self._agent, {**record, "session_id": self._conversation.session_id})

@@ -71,6 +71,11 @@ class Hooks:
         self._running.append((time.monotonic() + _LIMIT_SECONDS, event, process))
         self._truth.write("hook", text=event)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether `reap` still has something to collect."""
+        return bool(self._running)
+
     def reap(self) -> None:
         """Collect those that ended; kill those beyond their time."""
         now, left = time.monotonic(), []

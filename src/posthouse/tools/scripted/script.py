@@ -38,6 +38,8 @@ class Knowledge:
     role: str
     working_directory: str
     environment: Mapping[str, str]
+    #: Nobody needs to be asked before a tool is used.
+    allows_everything: bool = False
 
 
 def moves(prompt: str, knowledge: Knowledge) -> Iterator[Move]:
@@ -75,6 +77,9 @@ def _expand(step: directives.Step, knowledge: Knowledge) -> Iterator[Move]:
         yield Say(_variable(step, knowledge.environment))
     elif isinstance(step, Mistake):
         yield Say(f"Error: {step.text}")
+    elif isinstance(step, UseTool):
+        asks = step.needs_permission and not knowledge.allows_everything
+        yield UseTool(step.command, needs_permission=asks)
     else:
         yield step
 

@@ -51,7 +51,8 @@ class Stage(Protocol):
 class Turn:
     """One prompt being carried out. Time comes from outside, so nothing here blocks."""
 
-    def __init__(self, prompt: str, moves: Iterator[Move], stage: Stage, *, now: float) -> None:
+    def __init__(self, prompt: str | None, moves: Iterator[Move], stage: Stage, *, now: float) -> None:
+        #: None: a shell command that a person typed, no prompt.
         self.prompt = prompt
         self.started_at = now
         self.answer_text = ""

@@ -1,0 +1,140 @@
+"""`demo up`, `down` and `reset`: what `./run` does."""
+
+import os
+import shlex
+import signal
+from contextlib import suppress
+from types import FrameType
+
+from posthouse.cli import describe
+from posthouse.cli.call import Call
+from posthouse.cli.demo import PARTS, Demo, Shown
+from posthouse.cli.output import Cell
+from posthouse.support import locks
+
+_HEADINGS = ("name", "kind", "state", "gateway", "open its terminal")
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_DOWN_SECONDS = 60.0
+
+
+def up(call: Call) -> int:
+    """Run the demo until Ctrl-C; when it runs already, show it."""
+    demo = _demo(call)
+    try:
+        with demo.running():
+            return _run(call, demo)
+    except locks.LockHeld as error:
+        call.complain(f"the demo runs already (process {error.holder}); stop it with `{call.prog} demo down`")
+        _show(call, demo)
+        return 0
+
+
+def down(call: Call) -> int:
+    """Stop the demo, whoever runs it."""
+    demo = _demo(call)
+    was_running = _end_runner(demo)
+    with locks.hold(demo.lock, wait_seconds=_DOWN_SECONDS):
+        stopped = demo.stop()
+    something = was_running or bool(stopped)
+    call.output.result(
+        {"status": "stopped", "was_running": something},
+        "the demo is stopped" if something else "the demo was not running",
+    )
+    return 0
+
+
+def reset(call: Call) -> int:
+    """Stop the demo and remove its state."""
+    demo = _demo(call)
+    _end_runner(demo)
+    with locks.hold(demo.lock, wait_seconds=_DOWN_SECONDS):
+        demo.stop()
+        demo.remove()
+    call.output.result({"status": "reset", "home": str(demo.home)}, f"the demo's state in {demo.home} is removed")
+    return 0
+
+
+def _demo(call: Call) -> Demo:
+    wiring = call.wiring.for_demo()
+    return Demo(wiring, wiring.demo_home)
+
+
+def _run(call: Call, demo: Demo) -> int:
+    for number in _STOP_SIGNALS:
+        signal.signal(number, _as_ctrl_c)
+    try:
+        for part in PARTS:
+            call.complain(f"starting {part.name} …")
+            demo.start(part)
+        _show(call, demo)
+        while True:
+            signal.pause()
+    except KeyboardInterrupt:
+        call.complain("\nstopping …")
+        return 0
+    finally:
+        # Whatever ended it: a second Ctrl-C leaves the rest to the next start.
+        demo.stop()
+
+
+def _as_ctrl_c(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _end_runner(demo: Demo) -> bool:
+    """Ask the process that runs the demo to stop it. False when there is none."""
+    try:
+        with demo.running():
+            return False
+    except locks.LockHeld as error:
+        with suppress(ProcessLookupError):
+            os.kill(int(error.holder), signal.SIGTERM)
+        return True
+
+
+def _show(call: Call, demo: Demo) -> None:
+    table = demo.table()
+    prefix = call.wiring.demo_prefix(call.prog)
+    call.output.table(
+        {"home": str(demo.home), "agents": [_listed(shown) for shown in table]},
+        _HEADINGS,
+        [_row(shown, prefix) for shown in table],
+        empty="the demo has no agents yet",
+    )
+    if not call.output.is_json:
+        call.output.line(_what_next(table, prefix))
+
+
+def _row(shown: Shown, prefix: str) -> list[Cell]:
+    gateway = shown.gateway
+    return [
+        Cell(shown.agent.name, "strong"),
+        Cell(describe.kind(shown.agent)),
+        Cell(shown.state, "good" if shown.state == "ready" else "busy"),
+        Cell(f"http://{gateway.host}:{gateway.port}" if gateway else "-"),
+        Cell(f"{prefix} agents attach {shown.agent.name}"),
+    ]
+
+
+def _listed(shown: Shown) -> dict[str, object]:
+    gateway = shown.gateway
+    return describe.listed(shown.agent) | {
+        "turn_phase": shown.state,
+        "gateway": {"host": gateway.host, "port": gateway.port} if gateway else None,
+    }
+
+
+def _what_next(table: list[Shown], prefix: str) -> str:
+    lines = ["", "What to try next, in another terminal:"]
+    for shown in table:
+        lines.append(f"  {prefix} agents prompt {shown.agent.name} --wait 'hello [[say hi there]]'")
+    body = '{"schema_version":1,"kind":"submit_prompt","payload":{"prompt":"hello [[wait 2]] [[say done]]"}}'
+    address = next((f"http://{one.gateway.host}:{one.gateway.port}" for one in table if one.gateway), None)
+    if address:
+        data = shlex.quote(body)
+        lines.append(f"  curl -s {address}/v1/requests -H 'content-type: application/json' -d {data}")
+        lines.append(f"  curl -s {address}/v1/status")
+    lines.append(f"  {prefix} agents list")
+    lines.append("")
+    lines.append(f"Ctrl-C here stops it, as does `{prefix} demo down`.")
+    return "\n".join(lines)

@@ -1,0 +1,109 @@
+"""The attachment to an agent's tmux session, kept for as long as there is one to attach to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from posthouse.errors import PosthouseError
+from posthouse.sessions import session as sessions
+from posthouse.sessions.session import Session
+from posthouse.terminal import pane as panes
+from posthouse.terminal.control import ControlClient
+from posthouse.terminal.pane import Pane
+
+#: A session that is gone may be relaunched: nobody tells us, so we look, ever more rarely.
+_FIRST_RETRY_SECONDS = 0.25
+_LAST_RETRY_SECONDS = 15.0
+#: A relaunch starts the program first and writes the manifest a moment later.
+_MANIFEST_LAG_SECONDS = 2.0
+_LOOK_AGAIN_SECONDS = 0.1
+
+
+class Link:
+    """One control client, attached again whenever the session comes back."""
+
+    def __init__(self, session: Session, *, output: bool) -> None:
+        self._manifest_path = session.manifest_path
+        self._output = output
+        self.session = session
+        #: None while there is no session to be attached to.
+        self.client: ControlClient | None = None
+        #: Why there is none.
+        self.reason = "nobody has looked yet"
+        self._hurry = asyncio.Event()
+        self._attaching = asyncio.Lock()
+
+    async def attach(self) -> bool:
+        """Attach if that is possible now. The manifest is read again: a relaunch may have moved the agent."""
+        async with self._attaching:
+            if self.client is not None:
+                return True
+            try:
+                self.session = sessions.read(self._manifest_path)
+                self.client = await ControlClient.attach(
+                    self.session.tmux.server, self.session.tmux_session_name, output=self._output
+                )
+            except PosthouseError as error:
+                self.reason = str(error)
+            return self.client is not None
+
+    async def keep(self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]) -> None:
+        """Attach again and again until cancelled; *follow* runs while attached, *lost* is told of each end."""
+        delay = _FIRST_RETRY_SECONDS
+        while True:
+            if await self.attach():
+                delay = _FIRST_RETRY_SECONDS
+                await self._follow(follow)
+                lost()
+            await self._pause(delay)
+            delay = min(delay * 2, _LAST_RETRY_SECONDS)
+
+    def hurry(self) -> None:
+        """Look now instead of later."""
+        self._hurry.set()
+
+    async def agent_pane(self) -> Pane | None:
+        """The pane of window 0; None when the session or the window is gone, and `reason` says why."""
+        if self.client is None:
+            return None
+        target = f"={self.session.tmux_session_name}:0"
+        try:
+            found = panes.parse(await self.client.command("list-panes", "-t", target, "-F", panes.FORMAT))
+        except PosthouseError as error:
+            self.reason = str(error)
+            return None
+        return found[0]
+
+    async def is_named(self, names: Callable[[Session], bool]) -> bool:
+        """Whether the manifest names the instance, now or a moment later."""
+        deadline = asyncio.get_running_loop().time() + _MANIFEST_LAG_SECONDS
+        while True:
+            self.session = sessions.read(self._manifest_path)
+            if names(self.session):
+                return True
+            if asyncio.get_running_loop().time() >= deadline:
+                return False
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+    async def close(self) -> None:
+        if self.client is not None:
+            await self.client.close()
+
+    async def _follow(self, follow: Callable[[ControlClient], Awaitable[None]]) -> None:
+        assert self.client is not None
+        client = self.client
+        following = asyncio.ensure_future(follow(client))
+        try:
+            await client.closed()
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            self.client = None
+        self.reason = f"its tmux session {self.session.tmux_session_name} ended"
+
+    async def _pause(self, seconds: float) -> None:
+        self._hurry.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,169 @@
+"""A TUI in its pane: prompts are typed, and each submission is confirmed."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from posthouse import tools
+from posthouse.errors import PosthouseError, Unavailable
+from posthouse.gateway.adapter import AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn, Standing
+from posthouse.gateway.adapters.link import Link
+from posthouse.sessions.session import Session
+from posthouse.support import processes
+from posthouse.terminal import death
+from posthouse.terminal.control import ControlClient
+from posthouse.terminal.delivery import Typist
+from posthouse.terminal.pane import Pane
+from posthouse.terminal.paste import pasteable
+from posthouse.terminal.screen import Surface
+from posthouse.terminal.watching import PaneWatch
+from posthouse.tools.tool import Tool
+
+#: tmux learns of a program's end a little after the kernel.
+_DEATH_LAG_SECONDS = 0.05
+_DEATH_LOOKS = 40
+
+
+class TuiAdapter:
+    """One TUI."""
+
+    is_headless = False
+
+    def __init__(self, session: Session) -> None:
+        self._link = Link(session, output=True)
+        self._tool: Tool = tools.load(session.manifest.tool)
+        self._typist: Typist | None = None
+        self._standing = _gone("nobody has looked yet")
+        self._on_change: Callable[[], None] = lambda: None
+        self._keeper: asyncio.Task[None] | None = None
+
+    @property
+    def standing(self) -> Standing:
+        return self._standing
+
+    async def open(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        await self.look()
+        self._keeper = asyncio.create_task(self._link.keep(self._follow, self._lost))
+
+    async def look(self) -> Standing:
+        await self._link.attach()
+        self._link.hurry()
+        await self._see()
+        return self._standing
+
+    async def wait_ready(self) -> None:
+        typist = self._present()
+        try:
+            surface = await typist.wait_ready(None)
+        except Unavailable as error:
+            raise AgentGone(str(error)) from error
+        if surface.state == "exited":
+            raise AgentGone("its program ended")
+
+    async def carry_out(self, prompt: Prompt) -> None:
+        if prompt.chat_mode is not None:
+            raise PromptFailed("chat_session is for headless agents; this one is a TUI")
+        typist = self._present()
+        delivery = await typist.submit(prompt.text, acknowledged=self._acknowledgement(prompt.text))
+        if delivery.outcome == "refused":
+            raise AgentBusy(f"nothing was typed: {delivery.reason}")
+        if delivery.outcome == "unknown":
+            raise PromptFailed(
+                f"the prompt was typed, but nothing proves that the agent took it: {delivery.reason}"
+            )
+
+    async def running_turn(self) -> RunningTurn | None:
+        try:
+            typist = self._present()
+            is_active = (await typist.surface()).state == "active"
+        except Unavailable:
+            return None
+        return typist if is_active else None
+
+    async def close(self) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+        await self._link.close()
+
+    def _present(self) -> Typist:
+        if self._typist is None or self._standing.connectivity == "unavailable":
+            raise AgentGone(self._standing.detail)
+        return self._typist
+
+    def _acknowledgement(self, prompt: str) -> Callable[[], bool]:
+        """Whether the agent's own transcript has the prompt once more than now."""
+        text = self._tool.guard(pasteable(prompt)).strip()
+        manifest = self._link.session.manifest
+        home = Path(manifest.launch_plan.home_selector.home_path)
+
+        def times() -> int:
+            told = self._tool.exchanges(home, Path(manifest.working_directory))
+            return sum(exchange.prompt.strip() == text for exchange in told)
+
+        before = times()
+        return lambda: times() > before
+
+    async def _follow(self, client: ControlClient) -> None:
+        """Keep the standing true for as long as the session lives."""
+        while pane := await self._see():
+            before = self._standing.eligibility
+            watch = PaneWatch(client, pane.pane_id, self._tool.read_surface)
+            await _first_of(
+                watch.until(
+                    lambda _, surface, before=before: surface if _eligibility(surface) != before else None,
+                    seconds=None,
+                ),
+                self._program_changed(pane),
+            )
+
+    async def _see(self) -> Pane | None:
+        """Look at the pane and say so if something changed; the pane, or None when there is none."""
+        pane = await self._link.agent_pane()
+        if pane is None:
+            self._stand(_gone(self._link.reason))
+        elif pane.dead:
+            self._stand(_gone(f"its program ended{_how(pane)}"))
+        else:
+            self._stand(await self._stands(pane))
+        return pane
+
+    async def _stands(self, pane: Pane) -> Standing:
+        instance_id = instance_of(pane)
+        if instance_id is None:
+            return _gone("its program is ending")
+        assert self._link.client is not None
+        self._typist = Typist(
+            self._link.client, pane.pane_id, self._tool, lock_path=self._link.session.pane_lock
+        )
+        if instance_id == self._standing.instance_id:
+            is_known = self._standing.is_known
+        else:
+            is_known = await self._link.is_named(lambda made: made.manifest.runtime.agent_pid == pane.pid)
+        try:
+            eligibility = _eligibility(await self._typist.surface())
+        except Unavailable as error:
+            return _gone(str(error))
+        return Standing(
+            connectivity="connected", eligibility=eligibility, instance_id=instance_id, is_known=is_known
+        )
+
+    async def _program_changed(self, pane: Pane) -> None:
+        """Return when the pane's program has ended or another has taken its place."""
+        if not pane.dead:
+            await death.ended(pane.pid)
+        for _ in range(_DEATH_LOOKS):
+            now = await self._link.agent_pane()
+            if now is None or now.dead != pane.dead or now.pid != pane.pid:
+                return
+            await asyncio.sleep(_DEATH_LAG_SECONDS)
+
+    def _lost(self) -> None:
+        self._typist = None
+        self._stand(_gone(self._link.reason))
+
+    def _stand(self, standing: Standing) -> None:
+        if standing != self._standing:
+            self._standing = standing
+            self._on_change()

@@ -1,0 +1,345 @@
+"""What a person at the TUI experiences: drafting, submitting, waiting, being asked, interrupting.
+
+No clock and no terminal of its own: it is given input and the time, and asked for a view.
+"""
+
+from collections.abc import Iterator
+from math import inf
+
+from posthouse.tools.scripted import cells, dialog, effects
+from posthouse.tools.scripted.agent import Agent
+from posthouse.tools.scripted.composer import (
+    Command,
+    Composer,
+    Prompt,
+    Shell,
+    UnknownCommand,
+    enter_means,
+    submission,
+)
+from posthouse.tools.scripted.conversation import Conversation
+from posthouse.tools.scripted.dialog import Answer, Dialog
+from posthouse.tools.scripted.directives import Crash, UseTool
+from posthouse.tools.scripted.keys import Input, Pasted, Pressed, Typed
+from posthouse.tools.scripted.painter import Painter
+from posthouse.tools.scripted.script import Move, moves
+from posthouse.tools.scripted.turn import Turn
+from posthouse.tools.scripted.view import Place, View
+
+#: So many characters at once are no person's typing.
+_BURST_CHARS = 3
+_EXIT_SECONDS = 2.0
+_MAX_QUEUED = 100
+_EXIT_NOTICE = "  Press Ctrl-C again to exit"
+_EDIT_NOTICE = "  esc again to edit previous message"
+
+
+class Interactive:
+    """The TUI's state. `exit_code` is None while it goes on."""
+
+    def __init__(self, agent: Agent, conversation: Conversation, painter: Painter, *, now: float) -> None:
+        self.exit_code: int | None = None
+        self._agent = agent
+        self._persona = agent.persona
+        self._conversation = conversation
+        self._painter = painter
+        self._composer = Composer()
+        self._turn: Turn | None = None
+        self._queue: list[str] = []
+        self._tail = ""
+        self._notice = ""
+        self._pasted_at = self._burst_at = self._ctrl_c_at = -inf
+        self._dialog: Dialog | None = None
+        self._up_at = now + self._persona.splash_seconds
+        if self._persona.asks_for_trust and not self._is_trusted():
+            self._dialog = dialog.trust(str(agent.working_directory))
+            self._up_at = inf
+        self._greet()
+
+    # --- what the loop asks ---------------------------------------------------------------
+
+    def view(self, now: float) -> View:
+        """What the live part of the screen shows now."""
+        where = self._agent.working_directory
+        return View(
+            look=self._persona.look,
+            place=Place(folder=where.name, path=str(where), model=self._agent.model),
+            columns=self._painter.columns,
+            rows=self._painter.rows,
+            draft=self._composer.text,
+            cursor=self._composer.cursor,
+            tail=self._tail,
+            active_seconds=now - self._turn.started_at if self._turn else None,
+            queued=tuple(self._queue),
+            dialog=self._dialog,
+            notice=self._notice,
+            is_up=now >= self._up_at,
+        )
+
+    def next_due(self) -> float:
+        """When `tick` has something to do, if no key comes before."""
+        resume_at = self._turn.resume_at if self._turn else None
+        return min(self._up_at, inf if resume_at is None else resume_at)
+
+    @property
+    def is_active(self) -> bool:
+        return self._turn is not None
+
+    def tick(self, now: float) -> None:
+        """Go on with the turn."""
+        if now >= self._up_at:
+            self._up_at = -inf
+        if self._turn is None:
+            return
+        self._turn.advance(now)
+        if self._turn.outcome is not None:
+            self._finish(self._turn, now)
+
+    def handle(self, item: Input, now: float) -> None:
+        """Take one key, some typed text or a paste."""
+        if self._dialog is not None:
+            self._handle_dialog(self._dialog, item, now)
+        elif now < self._up_at:
+            self._agent.truth.write("lost", text=repr(item))
+        elif isinstance(item, Pressed):
+            self._agent.truth.write("keys", text=item.name)
+            self._press(item.name, now)
+        else:
+            self._write(item, now)
+
+    def start(self, prompt: str, now: float) -> None:
+        """Take *prompt* as if it had just been submitted."""
+        self._submit(prompt, now)
+
+    def stop(self, code: int) -> None:
+        """End the program; a running turn is left where it is."""
+        if self._turn is not None:
+            self._turn.close()
+        self.exit_code = code
+
+    # --- keys -----------------------------------------------------------------------------
+
+    def _write(self, item: Typed | Pasted, now: float) -> None:
+        self._notice = ""
+        if isinstance(item, Pasted):
+            self._agent.truth.write("paste", text=item.text)
+            self._composer.paste(item.text, self._persona)
+            self._pasted_at = now
+            return
+        self._agent.truth.write("keys", text=item.text)
+        self._composer.insert(item.text)
+        if len(item.text) >= _BURST_CHARS:
+            self._burst_at = now
+
+    def _press(self, key: str, now: float) -> None:
+        notice, self._notice = self._notice, ""
+        if key == "Enter":
+            self._enter(now)
+        elif key == "Escape":
+            self._escape(now, is_second=notice == _EDIT_NOTICE)
+        elif key == "Ctrl-C":
+            self._ctrl_c(now)
+        elif key in ("Ctrl-J", "Alt-Enter"):
+            self._composer.insert("\n")
+        elif key == "Up" and self._queue and not self._composer.text:
+            self._composer.set(self._queue.pop())
+        else:
+            self._composer.edit(key)
+
+    def _enter(self, now: float) -> None:
+        means = enter_means(
+            self._composer.text,
+            self._persona,
+            since_paste_seconds=now - self._pasted_at,
+            since_burst_seconds=now - self._burst_at,
+        )
+        if means == "newline":
+            if self._persona.backslash_breaks_line and self._composer.text.endswith("\\"):
+                self._composer.edit("Backspace")
+            self._composer.insert("\n")
+        elif means == "submit":
+            text = self._composer.content()
+            self._composer.set("")
+            self._submit(text, now)
+
+    def _escape(self, now: float, *, is_second: bool) -> None:
+        if self._turn is not None:
+            self._interrupt(self._turn, now)
+        elif self._persona.escape_twice_edits and not self._composer.text:
+            if is_second:
+                self._composer.set(self._conversation.last_prompt())
+            else:
+                self._notice = _EDIT_NOTICE
+
+    def _ctrl_c(self, now: float) -> None:
+        if self._turn is not None:
+            self._interrupt(self._turn, now)
+        elif self._composer.text:
+            self._composer.set("")
+        elif self._persona.one_ctrl_c_exits or now - self._ctrl_c_at < _EXIT_SECONDS:
+            self.stop(0)
+        else:
+            self._ctrl_c_at, self._notice = now, _EXIT_NOTICE
+
+    def _handle_dialog(self, shown: Dialog, item: Input, now: float) -> None:
+        text = item.name if isinstance(item, Pressed) else item.text
+        self._agent.truth.write("keys", text=text, dialog=shown.kind)
+        # Whatever is pasted into a dialog is eaten.
+        for key in () if isinstance(item, Pasted) else (text,) if isinstance(item, Pressed) else text:
+            after = dialog.press(shown, key)
+            if isinstance(after, Answer):
+                self._dialog = None
+                self._answer(shown, after, now)
+                return
+            self._dialog = shown = after
+
+    def _answer(self, shown: Dialog, answer: Answer, now: float) -> None:
+        self._agent.truth.write("dialog_answer", text=shown.kind, choice=answer.choice)
+        if shown.kind != "trust":
+            if self._turn is not None:
+                self._turn.answer(answer.choice, now)
+        elif answer.choice == 0:
+            self._up_at = now + self._persona.splash_seconds
+        else:
+            self.stop(0)
+
+    # --- submitting -----------------------------------------------------------------------
+
+    def _submit(self, text: str, now: float) -> None:
+        taken = submission(text, self._persona)
+        if self._turn is not None:
+            self._submit_while_busy(self._turn, text, taken)
+        elif isinstance(taken, Prompt):
+            self._show_prompt(taken.text)
+            self._begin(taken.text, self._moves(taken.text), now)
+            self._conversation.took(taken.text)
+        elif isinstance(taken, Shell):
+            self._agent.truth.write("shell", text=taken.command)
+            self._begin(None, iter((UseTool(taken.command),)), now)
+        elif isinstance(taken, Command):
+            self._command(taken.name)
+        else:
+            self._refuse(taken)
+
+    def _submit_while_busy(self, turn: Turn, text: str, taken: object) -> None:
+        if self._persona.busy_enter == "steer" and isinstance(taken, Prompt):
+            self._show_prompt(taken.text)
+            turn.join(self._moves(taken.text))
+            self._conversation.took(taken.text, steers=True)
+        elif len(self._queue) < _MAX_QUEUED:
+            self._agent.truth.write("queued", text=text)
+            self._queue.append(text)
+        else:
+            self._composer.set(text)
+            self._notice = f"  {_MAX_QUEUED} messages are waiting already"
+
+    def _moves(self, prompt: str) -> Iterator[Move]:
+        return moves(prompt, self._conversation.knowledge())
+
+    def _begin(self, prompt: str | None, plan: Iterator[Move], now: float) -> None:
+        self._turn = Turn(prompt, plan, self, now=now)
+
+    def _command(self, name: str) -> None:
+        self._agent.truth.write("command", text=name)
+        if name in ("exit", "quit"):
+            self.stop(0)
+        elif name == "compact":
+            self._painter.add("\n✻ Conversation compacted\n")
+        else:
+            self._conversation.restart()
+            self._painter.clear()
+            self._greet()
+            self._painter.add(f"{self._persona.look.past_marker}/{name}\n")
+
+    def _refuse(self, taken: UnknownCommand) -> None:
+        word = taken.text.split(maxsplit=1)[0]
+        self._agent.truth.write("unknown_command", text=taken.text)
+        self._painter.add(f"\nUnknown command: {word}\n")
+        if self._persona.unknown_command == "stays":
+            # The cursor lands at the start: what is pasted next merges with the leftover.
+            self._composer.set(taken.text, cursor=0)
+
+    # --- ending a turn --------------------------------------------------------------------
+
+    def _interrupt(self, turn: Turn, now: float) -> None:
+        self._conversation.interrupted()
+        if self._persona.interrupt_withdraws and turn.prompt is not None and not turn.answer_text:
+            self._close(turn)
+            self._conversation.withdrew()
+            if not self._queue:
+                self._composer.set(turn.prompt)
+        else:
+            turn.outcome = "refused"
+            self._finish(turn, now)
+            return
+        self._next_queued(now)
+
+    def _finish(self, turn: Turn, now: float) -> None:
+        self._close(turn)
+        look, seconds = self._persona.look, int(now - turn.started_at)
+        if turn.outcome == "refused":
+            self._painter.add(f"{look.note_marker}{look.interrupted}\n")
+        elif turn.outcome == "error":
+            self._painter.add(look.error.format(text=turn.answer_text) + "\n", style="33")
+        elif look.done:
+            self._painter.add(f"\n{look.done.format(seconds=seconds)}\n", style="2")
+        if turn.prompt is not None:
+            outcome = "interrupted" if turn.outcome == "refused" else turn.outcome
+            self._conversation.ended(outcome or "error", turn.answer_text)
+        self._next_queued(now)
+
+    def _close(self, turn: Turn) -> None:
+        turn.close()
+        self._turn = self._dialog = None
+        if self._tail:
+            self._painter.add(self._tail)
+            self._tail = ""
+
+    def _next_queued(self, now: float) -> None:
+        if self._queue:
+            self._submit(self._queue.pop(0), now)
+
+    # --- the stage of the running turn ----------------------------------------------------
+
+    def say(self, text: str) -> None:
+        begins = self._turn is not None and self._turn.answer_text == text
+        whole = self._tail + (self._persona.look.answer_marker if begins else "") + text.replace("\n", "\n  ")
+        *finished, self._tail = cells.wrap(whole, self._painter.columns)
+        for row in finished:
+            self._painter.add(row)
+
+    def note(self, text: str) -> None:
+        if self._tail:
+            self._painter.add(self._tail)
+            self._tail = ""
+        self._painter.add(text)
+
+    def ask(self, question: Dialog) -> None:
+        self._dialog = question
+        self._conversation.asked(question.kind)
+
+    def crash(self, order: Crash) -> None:
+        self._agent.truth.write("crash", text=str(order.how))
+        effects.crash(order)
+
+    def spawn(self, seconds: float) -> None:
+        self._agent.truth.write("spawn", child_pid=effects.spawn(seconds))
+
+    def ignore_signals(self) -> None:
+        self._agent.signals.ignore()
+
+    # --- the rest -------------------------------------------------------------------------
+
+    def _greet(self) -> None:
+        self._painter.add(f"scripted agent · {self._persona.name}\n{self._agent.working_directory}\n")
+
+    def _show_prompt(self, text: str) -> None:
+        look = self._persona.look
+        rows = [look.rule_above * self._painter.columns] if look.rule_above == "▄" else [""]
+        rows.append(look.past_marker + text.replace("\n", "\n" + " " * len(look.past_marker)))
+        rows.append(look.rule_below * self._painter.columns if look.rule_below == "▀" else "")
+        self._painter.add("\n".join(rows))
+
+    def _is_trusted(self) -> bool:
+        trusted = self._agent.settings.get("trusted")
+        return isinstance(trusted, list) and str(self._agent.working_directory) in trusted
