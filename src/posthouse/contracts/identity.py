@@ -1,6 +1,5 @@
 """How agents are named, and what follows from a name."""
 
-import hashlib
 import re
 from datetime import datetime
 
@@ -63,6 +62,8 @@ def automatic(tool: str, role: str) -> str:
 
 def default_id(stored_name: str) -> str:
     """The agent id that follows from a stored name: its MD5, an identifier and no more."""
+    import hashlib  # only a launch makes ids, and OpenSSL is slow to load
+
     return hashlib.md5(stored_name.encode(), usedforsecurity=False).hexdigest()
 
 

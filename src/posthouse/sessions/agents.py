@@ -113,11 +113,9 @@ class Agents:
                     self.registry.remove(there.agent_id, there.record.generation_id)
             return launch.carry_out(prepared, self.registry, self.server)
 
-    def registered(self, states: frozenset[str] | None = frozenset({"active", "relaunching"})) -> list[Agent]:
+    def registered(self, states: frozenset[str] | None = liveness.RUNNING) -> list[Agent]:
         """Every agent whose record is in one of *states* (None: all), by name."""
-        records = self.registry.records()
-        chosen = [record for record in records if states is None or record.lifecycle.state in states]
-        return liveness.probe(sorted(chosen, key=lambda record: (record.agent_name, record.agent_id)))
+        return liveness.registered(self.registry, states)
 
     def find(self, *, name: str | None = None, agent_id: str | None = None) -> Agent:
         """The one agent with that id, or with that name (`gpu` and `HOUMAO-gpu` are the same).
@@ -132,7 +130,7 @@ class Agents:
             matches = [record for record in records if record.agent_id == agent_id]
         else:
             matches = [record for record in records if identity.same_agent(record.agent_name, name or "")]
-        active = [record for record in matches if record.lifecycle.state in ("active", "relaunching")]
+        active = [record for record in matches if record.lifecycle.state in liveness.RUNNING]
         found = liveness.probe(active or matches)
         if not found:
             raise AgentNotFound(name or agent_id or "", [record.agent_name for record in records])

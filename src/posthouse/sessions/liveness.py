@@ -11,6 +11,7 @@ from typing import Literal
 from posthouse.contracts.registry import ENDED, Record
 from posthouse.errors import PosthouseError, Unavailable
 from posthouse.sessions import session
+from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
@@ -22,6 +23,10 @@ Health = Literal[
     "stopped",
     "unknown",
 ]
+
+
+#: States of a record whose agent is meant to run.
+RUNNING = frozenset({"active", "relaunching"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,12 @@ class Agent:
     @property
     def is_live(self) -> bool:
         return self.health in ("healthy", "degraded_missing_primary")
+
+
+def registered(registry: Registry, states: frozenset[str] | None = RUNNING) -> list[Agent]:
+    """Every agent whose record is in one of *states* (None: all), by name."""
+    chosen = [record for record in registry.records() if states is None or record.lifecycle.state in states]
+    return probe(sorted(chosen, key=lambda record: (record.agent_name, record.agent_id)))
 
 
 def probe(records: Iterable[Record]) -> list[Agent]:

@@ -5,7 +5,6 @@ take its lock, so that check and write are one step.
 """
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -124,6 +123,8 @@ class Registry:
         if folder.is_symlink():
             folder.unlink()
         elif folder.is_dir():
+            import shutil  # reading the registry is on the way of every command, removing is not
+
             shutil.rmtree(folder)
         else:
             return False
