@@ -27,7 +27,7 @@ _MAY_IMPORT = {
     **dict.fromkeys(_COMPONENTS, _VOCABULARY | _DRIVEN),
     **dict.fromkeys(_PROCESSES, _VOCABULARY | _DRIVEN | _COMPONENTS),
     "cli": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES,
-    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS,
+    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES,
 }
 
 

@@ -35,6 +35,10 @@ PRINT_STYLE: Final = "HOUMAO_CLI_PRINT_STYLE"
 # Ours.
 TMUX_SOCKET: Final = "POSTHOUSE_TMUX_SOCKET"
 CRASH_AT: Final = "POSTHOUSE_CRASH_AT"
+DEBUG: Final = "POSTHOUSE_DEBUG"
+#: How the person called us, for messages that repeat a command.
+PROGRAM: Final = "POSTHOUSE_PROG"
+STATE_HOME: Final = "POSTHOUSE_HOME"
 
 # --- files ---------------------------------------------------------------------------------
 HOME_ANCHOR: Final = "houmao"

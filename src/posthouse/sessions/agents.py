@@ -111,7 +111,7 @@ class Agents:
                 with self._also_locked(there.agent_id, prepared.plan.agent_id):
                     self._end(there, reason="replaced")
                     self.registry.remove(there.agent_id, there.record.generation_id)
-            return launch.carry_out(prepared, self.registry, self.server)
+            return launch.carry_out(prepared, self.roots, self.registry, self.server)
 
     def registered(self, states: frozenset[str] | None = liveness.RUNNING) -> list[Agent]:
         """Every agent whose record is in one of *states* (None: all), by name."""
@@ -178,7 +178,7 @@ class Agents:
             if mode is not None:
                 found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
             publication.seed(found)
-            started = start.agent(found, chats.start_chat(mode, chat_id))
+            started = start.agent(found, chats.start_chat(mode, chat_id), self.roots)
             self._publish_state(agent.record, "active")
             return started
 

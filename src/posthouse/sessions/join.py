@@ -83,8 +83,7 @@ def join(spec: JoinSpec, here: Place, roots: Roots, registry: Registry) -> Sessi
             raise Conflict(f"an agent {name!r} exists already: choose another name")
         made = _write(plan)
         registry.publish(blueprint.record_of(plan))
-        found = {names.MANIFEST_PATH: str(made.manifest_path), names.AGENT_ID: agent_id}
-        terminal.set_environment(tmux, here.session_name, found)
+        terminal.set_environment(tmux, here.session_name, start.discovery(made, roots))
         return session.update(made, lambda manifest: start.with_pane(manifest, pane))
 
 

@@ -132,7 +132,7 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
     )
 
 
-def carry_out(prepared: Prepared, registry: Registry, server: Server) -> Session:
+def carry_out(prepared: Prepared, roots: Roots, registry: Registry, server: Server) -> Session:
     """Write, publish and start. On an error everything that was made is taken down again.
 
     The caller holds the registry lock of the agent.
@@ -150,7 +150,7 @@ def carry_out(prepared: Prepared, registry: Registry, server: Server) -> Session
         made = _write(prepared)
         registry.publish(blueprint.record_of(plan))
         crashpoints.reach("published")
-        return start.agent(made, Chat())
+        return start.agent(made, Chat(), roots)
     except BaseException:
         _take_down(plan, registry, owns_home=prepared.owns_home)
         raise

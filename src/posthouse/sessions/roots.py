@@ -28,6 +28,14 @@ class Roots:
     #: The project's own `.houmao` folder, where one was found.
     overlay: Path | None = None
 
+    def variables(self) -> dict[str, str]:
+        """The variables by which a program inside a session finds the same roots."""
+        return {
+            names.REGISTRY_DIR: str(self.registry),
+            names.RUNTIME_DIR: str(self.runtime),
+            names.MAILBOX_DIR: str(self.mailbox),
+        }
+
 
 def resolve(environment: Mapping[str, str], working_directory: Path) -> Roots:
     """The roots for a command that runs in *working_directory*.

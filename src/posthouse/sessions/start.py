@@ -9,6 +9,7 @@ from posthouse.contracts import names
 from posthouse.contracts.manifest import Manifest
 from posthouse.errors import Unavailable
 from posthouse.sessions import brain, secrets, session
+from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints, processes
 from posthouse.terminal import session as terminal
@@ -25,14 +26,14 @@ class AgentDied(Unavailable):
     code = "agent_died"
 
 
-def agent(made: Session, chat: Chat) -> Session:
+def agent(made: Session, chat: Chat, roots: Roots) -> Session:
     """Open the session's terminal and start its program; a headless agent waits there for turns.
 
     Raises:
         AgentDied: The program ended at once; the message has its last lines.
         Unavailable: tmux failed.
     """
-    pane = open_terminal(made)
+    pane = open_terminal(made, roots)
     crashpoints.reach("terminal opened")
     if made.manifest.is_headless:
         return session.update(made, lambda manifest: with_pane(manifest, pane))
@@ -78,10 +79,10 @@ def start_tui(made: Session, pane: Pane, chat: Chat) -> Session:
     return session.update(made, lambda manifest: with_pane(manifest, started))
 
 
-def open_terminal(made: Session) -> Pane:
-    """Make the session's tmux session, with the variables by which it is found."""
+def open_terminal(made: Session, roots: Roots) -> Pane:
+    """Make the session's tmux session, with the variables by which it is found and finds others."""
     manifest = made.manifest
-    published = {names.MANIFEST_PATH: str(made.manifest_path), names.AGENT_ID: made.agent_id}
+    published = discovery(made, roots)
     if manifest.is_headless:
         selector = manifest.launch_plan.home_selector
         published |= {names.TOOL: manifest.tool, selector.env_var: selector.home_path}
@@ -93,6 +94,15 @@ def open_terminal(made: Session) -> Pane:
         working_directory=Path(manifest.working_directory),
         environment=published,
     )
+
+
+def discovery(made: Session, roots: Roots) -> dict[str, str]:
+    """What every session publishes in its tmux environment."""
+    return {
+        names.MANIFEST_PATH: str(made.manifest_path),
+        names.AGENT_ID: made.agent_id,
+        **roots.variables(),
+    }
 
 
 def with_pane(manifest: Manifest, pane: Pane) -> Manifest:

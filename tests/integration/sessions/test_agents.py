@@ -61,6 +61,7 @@ def test_a_launch_publishes_everything_before_any_attach(agents: Agents, tmp_pat
     assert variables["HOUMAO_MANIFEST_PATH"] == str(made.manifest_path)
     assert variables["HOUMAO_AGENT_ID"] == made.agent_id
     assert variables["HOUMAO_TOOL"] == "scripted"
+    assert variables["HOUMAO_GLOBAL_REGISTRY_DIR"] == str(tmp_path / "registry")
     pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
     assert made.manifest.tmux is not None
     assert made.manifest.tmux.primary_pane_id == pane.pane_id
