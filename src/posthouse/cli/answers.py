@@ -13,15 +13,22 @@ from posthouse.sessions import start
 from posthouse.sessions.session import Session
 from posthouse.support import clock
 from posthouse.terminal import session as terminal
+from posthouse.terminal.paste import pasteable
 from posthouse.tools.tool import Exchange
-from posthouse.turns.turn import Turn, TurnState
+from posthouse.turns.folder import Folder
+from posthouse.turns.turn import Turn
 
 Outcome = Literal["success", "failed", "interrupted", "unknown", "timed_out"]
 #: One exit code per outcome; 124 is what `timeout` uses.
-EXIT_CODES: dict[Outcome, int] = {"success": 0, "failed": 10, "interrupted": 11, "unknown": 12, "timed_out": 124}
+EXIT_CODES: dict[Outcome, int] = {
+    "success": 0,
+    "failed": 10,
+    "interrupted": 11,
+    "unknown": 12,
+    "timed_out": 124,
+}
 
 _OF_TURN: dict[str, Outcome] = {
-    "active": "timed_out",
     "completed": "success",
     "failed": "failed",
     "interrupted": "interrupted",
@@ -53,12 +60,15 @@ def of_turn(
     deadline: Deadline,
 ) -> Answer:
     """Wait for a headless turn; *show* gets its events as they come."""
-    turn = Turn(found.turns_root / (ticket.turn_id or ""))
+    assert ticket.turn_id is not None
+    turn = Turn(found.turns_root / ticket.turn_id)
     early = _until_started(found, ticket, turn, deadline)
     if early is not None:
         return early
     state = turn.wait(deadline.left()) if show is None else turnwork.follow(turn, show, deadline.left())
-    _until_closed(found, ticket, state)
+    if state.status == "active":
+        return _TIMED_OUT
+    _until_closed(found, ticket)
     return Answer(outcome=_OF_TURN[state.status], text=state.answer, detail=state.error)
 
 
@@ -81,9 +91,12 @@ def of_transcript(found: Session, ticket: Ticket, question: Question, deadline: 
 
 
 def _until_started(found: Session, ticket: Ticket, turn: Turn, deadline: Deadline) -> Answer | None:
+    order = Folder(found.turns_root / turn.turn_id).order
     for _ in deadline.looks():
-        if turn.folder.order.exists():
+        if order.exists():
             return None
+        if ticket.carrier is not None and ticket.carrier.is_over:
+            ticket.carrier.finish()
         early = _without_turn(found, ticket.request_id)
         if early is not None:
             return early
@@ -115,8 +128,11 @@ def _without_turn(found: Session, request_id: str | None, row: Row | None = None
     return None
 
 
-def _until_closed(found: Session, ticket: Ticket, state: TurnState) -> None:
-    if ticket.request_id is None or state.status == "active":
+def _until_closed(found: Session, ticket: Ticket) -> None:
+    """Let whoever carried the turn out finish its book-keeping."""
+    if ticket.carrier is not None:
+        ticket.carrier.join(_CLOSING_SECONDS)
+    if ticket.request_id is None:
         return
     for _ in Deadline(_CLOSING_SECONDS).looks():
         row = waiting.row(found.gateway_root, ticket.request_id)
@@ -127,9 +143,10 @@ def _until_closed(found: Session, ticket: Ticket, state: TurnState) -> None:
 def _exchange(found: Session, ticket: Ticket, question: Question) -> Exchange | None:
     """The newest exchange that is this prompt: same text, not older than the asking."""
     launch = start.launch_of(found)
+    tool = tools.load(found.manifest.tool)
     asked_at = clock.parse(ticket.asked_at_utc)
-    wanted = question.prompt.strip()
-    for exchange in reversed(tools.load(found.manifest.tool).exchanges(launch.home, launch.working_directory)):
+    wanted = tool.guard(pasteable(question.prompt)).strip()
+    for exchange in reversed(tool.exchanges(launch.home, launch.working_directory)):
         if clock.parse(exchange.submitted_at_utc) < asked_at:
             return None
         if exchange.prompt.strip() == wanted:

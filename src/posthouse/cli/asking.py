@@ -6,20 +6,19 @@ out from here, by the same code that the gateway uses.
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from posthouse.cli import gateways, turnwork
+from posthouse.cli import direct, gateways, observing, turnwork
 from posthouse.cli.call import Call
+from posthouse.cli.direct import READY_SECONDS, Carrier
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser
+from posthouse.cli.waiting import Deadline
 from posthouse.cli.wiring import Wiring
 from posthouse.errors import Conflict
 from posthouse.sessions.liveness import Agent
+from posthouse.sessions.session import Session
 from posthouse.support import clock
 from posthouse.turns import runner
-
-if TYPE_CHECKING:
-    from posthouse.sessions.session import Session
 
 _MAX_PROMPT_BYTES = 4 << 20
 
@@ -49,13 +48,17 @@ class Ticket:
     request_id: str | None = None
     #: Of a headless agent.
     turn_id: str | None = None
+    #: Who carries it out, where no gateway does.
+    carrier: Carrier | None = None
 
 
 def prompt_arguments(parser: Parser) -> None:
     parser.add_argument("text", nargs="*", metavar="TEXT", help="the prompt (or --prompt, or stdin)")
     parser.add_argument("--prompt", metavar="TEXT", help="the prompt")
     parser.add_argument("--model", help="the model, for this prompt alone (headless)")
-    parser.add_argument("--reasoning-level", type=int, metavar="N", help="how hard to think, from 0 (headless)")
+    parser.add_argument(
+        "--reasoning-level", type=int, metavar="N", help="how hard to think, from 0 (headless)"
+    )
 
 
 def question_of(call: Call) -> Question:
@@ -76,7 +79,7 @@ def question_of(call: Call) -> Question:
     return Question(prompt=prompt, model=arguments.model, reasoning_level=arguments.reasoning_level)
 
 
-def running(agent: Agent, prog: str) -> "Session":
+def running(agent: Agent, prog: str) -> Session:
     """The session of an agent that can be asked.
 
     Raises:
@@ -91,18 +94,20 @@ def running(agent: Agent, prog: str) -> "Session":
     return found
 
 
-def ask(wiring: Wiring, found: "Session", question: Question) -> Ticket:
+def ask(wiring: Wiring, found: Session, question: Question, deadline: Deadline) -> Ticket:
     """Give *question* to the agent of a running session and return the receipt.
+
+    Without a gateway a TUI has it when this returns, and a headless turn is being started.
 
     Raises:
         Conflict: It is busy with a turn (headless).
         Unavailable: The gateway or the agent would not take it.
     """
     asked_at = clock.iso_micros(clock.now())
-    client = gateways.client_of(found)
-    if client is None:
-        return _directly(wiring, found, question, asked_at)
     turn_id = runner.new_turn_id() if found.manifest.is_headless else None
+    client = gateways.client_of(wiring, found)
+    if client is None:
+        return _directly(found, question, turn_id, asked_at, deadline)
     accepted = client.submit_prompt(
         question.prompt, turn_id=turn_id, model=question.model, reasoning_level=question.reasoning_level
     )
@@ -112,6 +117,36 @@ def ask(wiring: Wiring, found: "Session", question: Question) -> Ticket:
         request_id=accepted["request_id"],
         turn_id=turn_id,
     )
+
+
+def _directly(
+    found: Session, question: Question, turn_id: str | None, asked_at: str, deadline: Deadline
+) -> Ticket:
+    from posthouse.gateway.adapter import Prompt
+
+    prompt = Prompt(
+        text=question.prompt,
+        turn_id=turn_id,
+        model=question.model,
+        reasoning_level=question.reasoning_level,
+    )
+    left = deadline.left()
+    carrier = Carrier(found, prompt, ready_seconds=READY_SECONDS if left is None else left)
+    if turn_id is None:
+        carrier.finish()
+    detail = "the agent took it" if turn_id is None else "carried out from here: there is no gateway"
+    return Ticket(asked_at_utc=asked_at, detail=detail, turn_id=turn_id, carrier=carrier)
+
+
+def interrupt(wiring: Wiring, agent: Agent, found: Session) -> tuple[bool, str]:
+    """Interrupt what the agent does: whether there was anything, and what happened in words."""
+    if observing.observe(agent, found).phase != "active":
+        return False, f"{agent.name} is not doing anything"
+    client = gateways.client_of(wiring, found)
+    if client is not None:
+        return True, f"interrupt accepted by the gateway ({client.interrupt()['request_id']})"
+    did = direct.interrupt(found)
+    return did, f"{agent.name} was interrupted" if did else f"{agent.name} was just done"
 
 
 def _stdin() -> str:

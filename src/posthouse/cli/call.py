@@ -2,8 +2,7 @@
 
 import sys
 from argparse import Namespace
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from posthouse.cli.options import Selection
 from posthouse.cli.output import Output
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from posthouse.sessions.liveness import Agent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """The parsed command, where it writes to, and how it reaches the rest of the system."""
 
     #: The name the program was called by, for the commands in messages.

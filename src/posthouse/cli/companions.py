@@ -1,14 +1,10 @@
 """What ends together with an agent: its running turn and its gateway."""
 
-from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
 
 
 class Companions:
     """Ends them when `sessions` asks. Nothing is imported for agents that are only looked at."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
 
     def end_turn(self, found: Session) -> None:
         """Kill the headless turn that runs in the session, if one does."""
@@ -24,4 +20,5 @@ class Companions:
         """End the session's gateway, if it has one."""
         from posthouse.gateway import attach
 
-        attach.detach(found, self._registry)
+        # Without the registry: who stops the agent holds its record, and writes it without a gateway.
+        attach.detach(found, None)

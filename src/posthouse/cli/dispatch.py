@@ -3,7 +3,7 @@
 import importlib
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from posthouse import __version__
 from posthouse.cli import options, tree
@@ -22,8 +22,7 @@ output (before or after the command):
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """How far the words named something in the tree, and what was left of them."""
 
     path: tree.Path
@@ -127,7 +126,7 @@ def _group(prog: str, located: Located, output: Output) -> int:
 def _suggestion(spoken: str, located: Located) -> str:
     import difflib
 
-    near = difflib.get_close_matches(located.rest[0], tree.children(located.path), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(located.rest[0], tree.children(located.path), n=1, cutoff=0.6)
     if near:
         return f"; did you mean `{' '.join((spoken, near[0], *located.rest[1:]))}`?"
     return f"; `{spoken} --help` lists what there is"

@@ -1,10 +1,8 @@
 """What a person or a program reads when a command could not do its work."""
 
-import json
 import sys
-import traceback
 
-from posthouse.cli.output import Style
+from posthouse.cli.output import Style, encode
 from posthouse.errors import PosthouseError
 
 FAILED = 1
@@ -24,10 +22,12 @@ class UsageError(PosthouseError):
 def report(error: Exception, style: Style, *, debug: bool) -> int:
     """Write *error* to stderr in *style* and return the exit code that goes with it."""
     if debug:
+        import traceback
+
         traceback.print_exception(error)
     code, message = _words(error, debug)
     if style == "json":
-        print(json.dumps({"error": {"code": code, "message": message}}, indent=2), file=sys.stderr)
+        print(encode({"error": {"code": code, "message": message}}), file=sys.stderr)
     else:
         usage = error.usage if isinstance(error, UsageError) else ""
         print(f"{usage}error: {message}", file=sys.stderr)

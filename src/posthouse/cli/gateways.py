@@ -1,16 +1,28 @@
 """Gateways as commands need them: is one there, start one, ask it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import strict
 from posthouse.errors import PosthouseError, Unavailable
+from posthouse.gateway import holder
+from posthouse.sessions import publication
 from posthouse.sessions.session import Session
-from posthouse.support import processes
 
 if TYPE_CHECKING:
     from posthouse.clients.gateway import GatewayClient
+
+
+class Address(NamedTuple):
+    """Where a gateway listens."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
 
 
 class NotAttached(Unavailable):
@@ -33,4 +45,48 @@ def process_of(found: Session) -> gf.CurrentInstance | None:
     except (OSError, ValueError):
         # None, or one that is just being replaced: either way there is none to name.
         return None
-    return instance if processes.identify(instance.pid) else None
+    return instance if holder.holder_of(found.gateway_root) == instance.pid else None
+
+
+def ensure(
+    wiring: Wiring, found: Session, *, host: gf.Host | None = None, port: int | None = None
+) -> Address:
+    """Where the session's live gateway listens; it is started if there is none.
+
+    Raises:
+        PosthouseError: It could not be started; the message says why.
+    """
+    from posthouse.gateway import attach
+
+    made = attach.attach(found, wiring.registry, environment=wiring.environment, host=host, port=port)
+    assert made.gateway_host is not None
+    assert made.gateway_port is not None
+    return Address(made.gateway_host, made.gateway_port)
+
+
+def detach(wiring: Wiring, found: Session) -> bool:
+    """End the session's gateway. False: it had none."""
+    from posthouse.gateway import attach
+
+    had_one = holder.holder_of(found.gateway_root) is not None
+    attach.detach(found, wiring.registry)
+    return had_one
+
+
+def client_of(wiring: Wiring, found: Session) -> "GatewayClient | None":
+    """A client of the session's live gateway, or None."""
+    instance = process_of(found)
+    if instance is None:
+        return None
+    from posthouse.clients.gateway import GatewayClient
+
+    return GatewayClient(instance.host, instance.port, respect_proxy=wiring.respects_proxy)
+
+
+def status(wiring: Wiring, found: Session) -> dict[str, Any]:
+    """What the live gateway says of itself; without one, the status of having none."""
+    client = client_of(wiring, found)
+    if client is not None:
+        return client.status()
+    desired = publication.desired_config(found)
+    return gf.offline_status(publication.attach_of(found), desired.desired_execution_mode)

@@ -2,21 +2,24 @@
 
 from datetime import datetime
 
-_STEPS = ((60, "s"), (60, "min"), (24, "h"), (365, "days"))
+#: Seconds in a unit, and what one and several of them are called.
+_UNITS = (
+    (365 * 86400, "year", "years"),
+    (86400, "day", "days"),
+    (3600, "h", "h"),
+    (60, "min", "min"),
+    (1, "s", "s"),
+)
 
 
 def ago(moment: datetime, now: datetime) -> str:
     """`now`, `40 s ago`, `3 min ago`, `2 h ago`, `5 days ago`."""
-    value = max(0.0, (now - moment).total_seconds())
-    if value < 2:
+    passed = int((now - moment).total_seconds())
+    if passed < 2:
         return "now"
-    for limit, unit in _STEPS:
-        if value < limit:
-            break
-        value /= limit
-    else:
-        return f"{int(value)} years ago"
-    return f"{int(value)} {unit if unit != 'days' or int(value) != 1 else 'day'} ago"
+    seconds, one, several = next(unit for unit in _UNITS if passed >= unit[0])
+    count = passed // seconds
+    return f"{count} {one if count == 1 else several} ago"
 
 
 def size(count: int) -> str:

@@ -3,10 +3,10 @@
 import shlex
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from posthouse import tools
 from posthouse.cli.call import Call
+from posthouse.cli.gateways import Address
 from posthouse.cli.output import fields
 from posthouse.cli.wiring import Wiring
 from posthouse.errors import InvalidInput
@@ -16,9 +16,6 @@ from posthouse.sessions.agents import AgentExists
 from posthouse.sessions.join import JoinSpec
 from posthouse.sessions.launch import DEFAULT_ROLE, LaunchSpec
 from posthouse.sessions.session import Session
-
-if TYPE_CHECKING:
-    from posthouse.contracts.gateway_files import CurrentInstance
 
 _MAX_ROLE_BYTES = 1 << 20
 
@@ -86,10 +83,9 @@ def join(arguments: Namespace, wiring: Wiring) -> Session:
     return joining.join(spec, here, wiring.roots, wiring.registry)
 
 
-def show(call: Call, made: Session, gateway: "CurrentInstance | None", word: str) -> None:
+def show(call: Call, made: Session, gateway: Address | None, word: str) -> None:
     """Tell what was started and what can be done with it."""
     name = made.agent_name
-    address = f"http://{gateway.host}:{gateway.port}" if gateway else None
     value = {
         "status": word,
         "agent_name": name,
@@ -100,14 +96,14 @@ def show(call: Call, made: Session, gateway: "CurrentInstance | None", word: str
         "manifest_path": str(made.manifest_path),
         "session_root": str(made.root),
         "runtime_root": str(made.runtime_root),
-        "gateway": {"host": gateway.host, "port": gateway.port} if gateway else None,
+        "gateway": gateway._asdict() if gateway else None,
     }
     ask = f"{call.prog} agents prompt {shlex.quote(name)} --wait 'say hello'"
     text = fields(
         [
             (word, f"{name} ({made.manifest.tool}, {'headless' if made.manifest.is_headless else 'tui'})"),
             ("id", made.agent_id),
-            ("gateway", address or "none"),
+            ("gateway", gateway.url if gateway else "none"),
             ("ask it", ask),
             ("look at it", f"{call.prog} agents attach {shlex.quote(name)}"),
         ]

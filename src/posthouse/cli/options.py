@@ -2,8 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from posthouse.cli.failure import UsageError
 from posthouse.cli.output import Style
@@ -19,8 +18,7 @@ _SELECTORS = {"--agent-name": "name", "--agent-id": "id"}
 _VERBATIM = "\0"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """How a person named the agent."""
 
     kind: str  # "name", "id", "any" (a name or an id) or "self"
@@ -66,6 +64,11 @@ def take_selection(words: Sequence[str]) -> tuple[Selection | None, list[str]]:
 
 class Parser(argparse.ArgumentParser):
     """argparse that raises instead of exiting, and takes options anywhere among positionals."""
+
+    @property
+    def declared(self) -> Sequence[argparse.Action]:
+        """Every option and positional, for completion."""
+        return self._actions
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, usage=self.format_usage())

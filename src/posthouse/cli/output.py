@@ -1,10 +1,8 @@
 """How results are shown: text for people, JSON for programs, colour only on a terminal that asked."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, NamedTuple, TextIO
 
 Style = Literal["plain", "json", "fancy"]
 STYLES: tuple[Style, ...] = ("plain", "json", "fancy")
@@ -14,8 +12,7 @@ _SGR: dict[Tone, str] = {"good": "32", "bad": "31", "busy": "33", "faint": "2", 
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A text with the tone it has where colours are shown."""
 
     text: str
@@ -77,6 +74,8 @@ class Output:
 
 def encode(value: Any) -> str:
     """JSON as the contract wants it: two spaces, sorted keys."""
+    import json
+
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
 
 

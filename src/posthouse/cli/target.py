@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Selection
 from posthouse.cli.tree import Path
+from posthouse.contracts import names
+from posthouse.errors import NotFound
 from posthouse.sessions import current
 from posthouse.sessions.agents import AgentNotFound, Agents, AmbiguousName
 from posthouse.sessions.liveness import Agent
@@ -30,6 +32,12 @@ class WhichOne(AmbiguousName):
         super().__init__(name, candidates)
         lines = "\n".join(f"  {command}" for command in commands)
         self.args = (f"{len(candidates)} agents are called {name!r}; choose one by its id:\n{lines}",)
+
+
+class NotRegistered(NotFound):
+    """The current session is an agent, but not of this registry."""
+
+    code = "not_registered"
 
 
 def find(call: "Call") -> Agent:
@@ -70,6 +78,11 @@ def _current(call: "Call") -> Agent:
     if call.command.scope == "short" and wiring.current_tmux is None:
         raise UsageError(f"which agent? {call.prog} agents {verb} NAME")
     found = current.resolve(current.place(wiring.environment), wiring.registry)
+    if wiring.registry.get(found.agent_id) is None:
+        raise NotRegistered(
+            f"this is agent {found.agent_name!r}, but {wiring.registry.root} has no record of it; "
+            f"set {names.REGISTRY_DIR} to the registry it was launched with"
+        )
     return wiring.agents.find(agent_id=found.agent_id)
 
 

@@ -5,16 +5,15 @@ verb appears as `agents VERB NAME`, `agents single --agent-name NAME VERB` and `
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 #: How a command finds its agent: not at all; NAME or a selector; a selector; the current tmux session.
 Scope = Literal["none", "short", "single", "self"]
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+# Tuples, because every start pays for a class: a dataclass costs ten times as much.
+class Command(NamedTuple):
     path: Path
     #: `module.function` below `posthouse.cli.commands`.
     handler: str
@@ -23,8 +22,7 @@ class Command:
     hidden: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(NamedTuple):
     path: Path
     handler: str
     summary: str

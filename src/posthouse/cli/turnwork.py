@@ -12,7 +12,8 @@ from posthouse.sessions.liveness import Agent
 from posthouse.sessions.session import Session
 from posthouse.turns import runner
 from posthouse.turns.render import Renderer
-from posthouse.turns.turn import Turn, TurnState
+from posthouse.turns.state import TurnState
+from posthouse.turns.turn import Turn
 
 _LOOK_SECONDS = 0.1
 

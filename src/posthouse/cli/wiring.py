@@ -72,6 +72,11 @@ class Wiring:
         return not self.environment.get("NO_COLOR")
 
     @property
+    def respects_proxy(self) -> bool:
+        """Whether gateways are asked through the proxy that the environment names."""
+        return self.environment.get(names.GATEWAY_RESPECT_PROXY, "").strip() == "1"
+
+    @property
     def debug(self) -> bool:
         return self.environment.get(_DEBUG, "") not in ("", "0")
 
@@ -106,7 +111,7 @@ class Wiring:
         from posthouse.cli.companions import Companions
         from posthouse.sessions.agents import Agents
 
-        return Agents(self.roots, self.registry, self.server, Companions(self.registry))
+        return Agents(self.roots, self.registry, self.server, Companions())
 
     @property
     def server(self) -> "Server":

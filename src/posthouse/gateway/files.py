@@ -17,6 +17,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
+from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support import clock, files
 
@@ -60,12 +61,18 @@ class Publisher:
         self._binding = binding
         self._log = log
         self._written: dict[Path, Mapping[str, Any]] = {}
+        self._agent: tuple[str, str | None] | None = None
         self._status: GatewayStatus | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def publish(self, status: GatewayStatus) -> None:
         """Write everything that differs from what is on disk, now."""
         instance = current_instance(self._binding, status)
+        agent = (status.managed_agent_connectivity, status.managed_agent_instance_id)
+        if agent != self._agent:
+            # Whoever relaunches an agent publishes these files anew, so what we wrote may be gone.
+            self._written.clear()
+            self._agent = agent
         self._write(gf.ATTACH, msgspec.to_builtins(self._attach))
         self._write(gf.GATEWAY_MANIFEST, gf.gateway_manifest(self._attach, instance))
         self._write(gf.STATE, status.model_dump(mode="json"))
@@ -84,7 +91,8 @@ class Publisher:
             self._timer.cancel()
         for name in (gf.CURRENT_INSTANCE, gf.PID):
             (self._root / name).unlink(missing_ok=True)
-        publication.publish_offline(self._session, queue_depth=queue_depth)
+        # Read again: turns have changed the manifest since.
+        publication.publish_offline(sessions.read(self._session.manifest_path), queue_depth=queue_depth)
 
     def _flush(self) -> None:
         self._timer = None

@@ -5,7 +5,7 @@
 
 import json
 import sys
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
@@ -20,13 +20,18 @@ _WITH_BODY = {
     413: "The body is too large.",
 }
 _REFS = "#/components/schemas/{model}"
+_Wanted = tuple[str, Literal["validation", "serialization"], TypeAdapter[Any]]
 
 
 def document() -> dict[str, Any]:
     """The document. The same table always gives the same document."""
-    inputs = [(route.path, "validation", route.request) for route in ROUTES if route.request is not None]
-    outputs = [(route.path, "serialization", TypeAdapter(route.response)) for route in ROUTES]
-    errors = [(model.__name__, "serialization", TypeAdapter(model)) for model in (Refusal, Invalid)]
+    inputs: list[_Wanted] = [
+        (_key(route), "validation", route.request) for route in ROUTES if route.request is not None
+    ]
+    outputs: list[_Wanted] = [(_key(route), "serialization", TypeAdapter(route.response)) for route in ROUTES]
+    errors: list[_Wanted] = [
+        (model.__name__, "serialization", TypeAdapter(model)) for model in (Refusal, Invalid)
+    ]
     schemas, definitions = TypeAdapter.json_schemas([*inputs, *outputs, *errors], ref_template=_REFS)
     paths: dict[str, Any] = {}
     for route in ROUTES:
@@ -42,9 +47,9 @@ def document() -> dict[str, Any]:
 def _operation(route: Route, schemas: Any) -> dict[str, Any]:
     operation: dict[str, Any] = {"summary": route.summary, "operationId": route.handler.__name__}
     refusals = {**_EVERYWHERE, **route.refusals}
-    responses = {str(route.success): _content("It was done.", schemas[route.path, "serialization"])}
+    responses = {str(route.success): _content("It was done.", schemas[_key(route), "serialization"])}
     if route.request is not None:
-        body = schemas[route.path, "validation"]
+        body = schemas[_key(route), "validation"]
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
         refusals |= _WITH_BODY
         either = {"anyOf": [schemas["Invalid", "serialization"], schemas["Refusal", "serialization"]]}
@@ -53,6 +58,10 @@ def _operation(route: Route, schemas: Any) -> dict[str, Any]:
         responses[str(status)] = _content(reason, schemas["Refusal", "serialization"])
     operation["responses"] = dict(sorted(responses.items()))
     return operation
+
+
+def _key(route: Route) -> str:
+    return f"{route.method} {route.path}"
 
 
 def _content(description: str, schema: Any) -> dict[str, Any]:

@@ -48,7 +48,9 @@ def _problem(one: ErrorDetails) -> dict[str, Any]:
     told = problem(one["type"], ["body", *one["loc"]], one["msg"], one["input"])
     if ctx := one.get("ctx"):
         # A ValueError of ours is not JSON; its words are.
-        told["ctx"] = {name: str(value) if isinstance(value, Exception) else value for name, value in ctx.items()}
+        told["ctx"] = {
+            name: str(value) if isinstance(value, Exception) else value for name, value in ctx.items()
+        }
     return told
 
 

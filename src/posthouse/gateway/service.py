@@ -62,6 +62,7 @@ class Gateway:
         self._publisher = publisher
         self._log = log
         self._instance: Instance | None = None
+        self._observing = asyncio.Lock()
         self._worker = Worker(
             queue, adapter, journal, log, open_epoch=self._open_epoch, on_change=self._changed
         )
@@ -132,7 +133,9 @@ class Gateway:
     async def _put(self, request: SubmitPromptRequest | InterruptRequest, *, start: bool) -> AcceptedRequest:
         epoch = epoch_of(self._instance)
         payload = request.payload.model_dump(mode="json")
-        accepted = await self._queue.put(Request(kind=request.kind, payload=payload, epoch=epoch), start=start)
+        accepted = await self._queue.put(
+            Request(kind=request.kind, payload=payload, epoch=epoch), start=start
+        )
         self._journal.add(
             "accepted",
             request_id=accepted.request_id,
@@ -158,10 +161,11 @@ class Gateway:
 
     async def _observe(self) -> None:
         """Record which instance stands behind the session, if one does."""
-        standing = self._adapter.standing
-        if standing.instance_id is None:
-            return
-        if self._instance is None or self._instance.instance_id != standing.instance_id:
+        async with self._observing:
+            standing = self._adapter.standing
+            seen = None if self._instance is None else self._instance.instance_id
+            if standing.instance_id in (None, seen):
+                return
             self._instance = await self._queue.observe(standing.instance_id, is_known=standing.is_known)
             self._log.info("agent instance observed", extra={"epoch": self._instance.epoch})
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from posthouse.errors import PosthouseError
-from posthouse.gateway.adapter import AgentAdapter, AgentGone, Prompt, RunningTurn
+from posthouse.gateway.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, RunningTurn
 from posthouse.gateway.files import Journal
 from posthouse.queue import Queue, QueueUnavailable, Result, Row
 from posthouse.support import crashpoints
@@ -69,46 +69,56 @@ class Worker:
                 await self._adapter.wait_ready()
             except AgentGone:
                 return False  # its return wakes us
+        was_taken = True
         async with self.slot:
             # While we waited the agent may have been replaced, which closes the door for this row.
             if self._open_epoch() == row.epoch and await self._queue.claim(row.request_id):
-                await self._carry_out(row)
+                was_taken = await self._carry_out(row)
         self._on_change()
+        if not was_taken:
+            await asyncio.sleep(_RETRY_SECONDS)
         return True
 
     async def _next(self) -> Row | None:
         epoch = self._open_epoch()
         return None if epoch is None else await self._queue.next(epoch)
 
-    async def _carry_out(self, row: Row) -> None:
+    async def _carry_out(self, row: Row) -> bool:
+        """Carry out a claimed row. False: the agent took nothing, and the row is back in line."""
         self._on_change()
         crashpoints.reach("request claimed")
         if row.kind == INTERRUPT:
-            await self._settle(row.request_id, self._interrupt_now())
-        else:
-            await self._settle(row.request_id, self._adapter.carry_out(Prompt.from_payload(row.payload)))
+            return await self._settle(row.request_id, self._interrupt_now())
+        return await self._settle(row.request_id, self._adapter.carry_out(Prompt.from_payload(row.payload)))
 
     async def _interrupt_now(self) -> None:
         turn = await self._adapter.running_turn()
         if turn is not None:
             await turn.interrupt()
 
-    async def _settle(self, request_id: str, action: Awaitable[object]) -> None:
-        """Do *action* and write down how it ended, whatever happens."""
+    async def _settle(self, request_id: str, action: Awaitable[object]) -> bool:
+        """Do *action* and write down how it ended, whatever happens. False: nothing happened at all."""
         try:
             await action
         except asyncio.CancelledError:
             await self._finish(request_id, Result(state="failed", error=STOPPED))
             raise
+        except AgentBusy as error:
+            self._log.info(
+                "request goes back in line", extra={"request_id": request_id, "reason": str(error)}
+            )
+            await self._queue.release(request_id)
+            return False
         except PosthouseError as error:
             await self._finish(request_id, Result(state="failed", error=str(error)))
-        except Exception as error:  # the worker must outlive one bad request
+        except Exception as error:  # noqa: BLE001 - the worker must outlive one bad request
             self._log.exception("request failed unexpectedly", extra={"request_id": request_id})
             reason = f"the gateway failed: {type(error).__name__}; its log has the details"
             await self._finish(request_id, Result(state="failed", error=reason))
         else:
             crashpoints.reach("request carried out")
             await self._finish(request_id, Result(state="completed"))
+        return True
 
     async def _finish(self, request_id: str, result: Result) -> None:
         finished = await self._queue.finish(request_id, result)

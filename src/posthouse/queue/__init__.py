@@ -16,7 +16,7 @@ from posthouse.queue.queue import (
     Result,
     Row,
 )
-from posthouse.queue.sqlite import open_queue
+from posthouse.queue.sqlite import depth_of, open_queue
 
 __all__ = [
     "Accepted",
@@ -28,5 +28,6 @@ __all__ = [
     "Request",
     "Result",
     "Row",
+    "depth_of",
     "open_queue",
 ]

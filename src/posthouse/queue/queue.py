@@ -111,6 +111,9 @@ class Queue(Protocol):
     async def claim(self, request_id: str) -> bool:
         """Take an accepted request for carrying it out. False: it is no longer there to take."""
 
+    async def release(self, request_id: str) -> bool:
+        """Give a claimed request back, in its old place. False: it was not running."""
+
     async def finish(self, request_id: str, result: Result) -> Finished | None:
         """End a running request. None: it was not running, and stays what it was."""
 

@@ -123,6 +123,11 @@ WHERE is_open = 1 AND state = 'accepted' ORDER BY sequence LIMIT 1;
 UPDATE gateway_requests SET state = 'running', started_at_utc = :now
 WHERE request_id = :request_id AND state = 'accepted';
 
+-- release --
+-- Nothing of it reached the agent, so it may be tried again; it keeps its place in the order.
+UPDATE gateway_requests SET state = 'accepted', started_at_utc = NULL
+WHERE request_id = :request_id AND state = 'running';
+
 -- kind_of_running --
 SELECT request_kind FROM gateway_requests WHERE request_id = :request_id AND state = 'running';
 

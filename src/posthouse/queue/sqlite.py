@@ -1,8 +1,11 @@
 """The queue on SQLite: the contract's calls as jobs of one writer."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from posthouse.queue.queue import Accepted, Counts, Finished, Instance, QueueUnavailable, Request, Result, Row
+from posthouse.queue.statements import named
 from posthouse.queue.store import Store, connect
 from posthouse.queue.writer import Writer
 
@@ -25,6 +28,9 @@ class SqliteQueue:
 
     async def claim(self, request_id: str) -> bool:
         return await self._writer.do(lambda store: store.claim(request_id))
+
+    async def release(self, request_id: str) -> bool:
+        return await self._writer.do(lambda store: store.release(request_id))
 
     async def finish(self, request_id: str, result: Result) -> Finished | None:
         return await self._writer.do(lambda store: store.finish(request_id, result))
@@ -54,3 +60,14 @@ async def open_queue(path: Path) -> SqliteQueue:
         await writer.close()
         raise
     return SqliteQueue(writer)
+
+
+def depth_of(path: Path) -> int:
+    """How many requests wait in a queue that no gateway has open; 0 when there is none to read."""
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return sum(connection.execute(named()["count"]).fetchone())
+    except sqlite3.Error:
+        return 0  # the next gateway says what is wrong with it

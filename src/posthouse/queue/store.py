@@ -21,9 +21,7 @@ from posthouse.queue.statements import named
 from posthouse.support import clock, ids
 
 #: Told to whoever asks what became of a request that ran when the gateway died.
-DIED_RUNNING = (
-    "the gateway stopped while this request ran; it may have reached the agent and is not repeated"
-)
+DIED_RUNNING = "the gateway stopped while this request ran; it may have reached the agent and is not repeated"
 #: Only a foreign writer can make us wait; readers never do.
 _BUSY_SECONDS = 1.0
 _FIRST, _OWN_RELAUNCH = "first", "relaunch"
@@ -105,6 +103,12 @@ class Store:
         if taken:
             self._count(accepted=-1, running=1)
         return taken
+
+    def release(self, request_id: str) -> bool:
+        given = self._run("release", request_id=request_id).rowcount == 1
+        if given:
+            self._count(accepted=1, running=-1)
+        return given
 
     def finish(self, request_id: str, result: Result) -> Finished | None:
         now = clock.iso_seconds(clock.now())

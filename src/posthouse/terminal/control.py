@@ -12,6 +12,7 @@ import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from posthouse.terminal import pane as panes
 from posthouse.terminal import quoting
@@ -114,7 +115,9 @@ class ControlClient:
 
         False when it was not and nothing was done. Raises as `command` does.
         """
-        words = ("if-shell", "-F", "-t", pane_id, condition, quoting.nested(command), _DECLINE)
+        # For a pane that is gone tmux would ask another one.
+        of_this_pane = f"#{{&&:#{{==:#{{pane_id}},{pane_id}}},{condition}}}"
+        words = ("if-shell", "-F", "-t", pane_id, of_this_pane, quoting.nested(command), _DECLINE)
         # tmux answers for the question and for the one command that it leads to.
         return await self._ask(words, replies=2) != _DECLINED
 
@@ -171,8 +174,8 @@ class _Wire(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's are no subclasses of asyncio's, and do the same.
+        self._transport = cast("asyncio.Transport", transport)
 
     def is_choked(self) -> bool:
         unsent = self._transport.get_write_buffer_size() if self._transport else 0

@@ -127,7 +127,7 @@ class Typist:
             InvalidInput: The prompt cannot be typed for this CLI; nothing was.
             NoServer, TmuxFrozen: The prompt may have been typed.
         """
-        text = self._hands.guard(paste.pasteable(prompt))
+        text = paste.pasteable(self._hands.guard(prompt))
         try:
             async with self._writing():
                 return await self._deliver(text, acknowledged, while_busy=while_busy)

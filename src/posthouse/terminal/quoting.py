@@ -54,8 +54,8 @@ def argument(text: str) -> bytes:
 
 
 def verbatim(text: str) -> str:
-    """*text* for an argument that tmux expands (folders, window names): no format, command or time in it."""
-    return text.replace("#", "##").replace("%", "%%")
+    """*text* for an argument that tmux expands (folders, window names): no format, no shell command in it."""
+    return text.replace("#", "##")
 
 
 def _quoted(text: str) -> bytes:

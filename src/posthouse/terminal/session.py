@@ -4,6 +4,7 @@ The agent is window 0, pane 0. Targets match exactly, so that `gpu` never means 
 """
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,7 +20,8 @@ AGENT_WINDOW = "agent"
 #: Keeps the pane until the agent's program takes its place. Two words: tmux runs one by a shell.
 _PLACEHOLDER = ("sleep", "infinity")
 _HISTORY_LINES = "10000"
-_END_NOTICE = "program ended (#{?pane_dead_signal,signal #{pane_dead_signal},status #{pane_dead_status}})"
+_START_ATTEMPTS = 5
+_START_RETRY_SECONDS = 0.05
 _NAME = re.compile(r"[^\s$@=!{.:#%\\\x00-\x1f\x7f][^.:#%\\\x00-\x1f\x7f]{0,199}")
 
 
@@ -57,22 +59,32 @@ def create(
     Raises:
         SessionExists: There is one of that name.
     """
-    check_name(name)
     _check_folder(working_directory)
     variables.check(environment)
-    try:
-        tmux.run_all(_creation(name, quoting.verbatim(str(working_directory)), columns, rows))
-    except TmuxRefused as error:
-        if error.words.startswith("duplicate session"):
-            raise SessionExists(f"tmux session {name!r} exists already") from None
-        raise
+    _make(tmux, name, _creation(name, quoting.verbatim(str(working_directory)), columns, rows))
     crashpoints.reach("tmux session made")
     set_environment(tmux, name, environment)
     return agent_pane(tmux, name)
 
 
+def _make(tmux: Tmux, name: str, commands: list[list[str]]) -> None:
+    for attempts_left in reversed(range(_START_ATTEMPTS)):
+        try:
+            tmux.run_all(commands)
+            return
+        except TmuxRefused as error:
+            if error.words.startswith("duplicate session"):
+                raise SessionExists(f"tmux session {name!r} exists already") from None
+            raise
+        except NoServer:
+            # A server that lost its last session still answers the door while it leaves.
+            if not attempts_left:
+                raise
+            time.sleep(_START_RETRY_SECONDS)
+
+
 def _creation(name: str, folder: str, columns: int, rows: int) -> list[list[str]]:
-    session, window = f"={name}:", f"={name}:0"
+    session, window = _target(name), f"{_target(name)}0"
     size = ["-x", str(columns), "-y", str(rows)]
 
     def window_option(option: str, value: str) -> list[str]:
@@ -90,7 +102,8 @@ def _creation(name: str, folder: str, columns: int, rows: int) -> list[list[str]
         window_option("allow-rename", "off"),
         window_option("pane-base-index", "0"),
         window_option("remain-on-exit", "on"),
-        window_option("remain-on-exit-format", _END_NOTICE),
+        # tmux's own notice would push the program's first line off the screen.
+        window_option("remain-on-exit-format", ""),
         # From here on the window has this size, whatever looks at it.
         ["resize-window", "-t", window, *size],
     ]
@@ -98,21 +111,21 @@ def _creation(name: str, folder: str, columns: int, rows: int) -> list[list[str]
 
 def _as_window_zero(name: str) -> list[list[str]]:
     return [
-        ["set-option", "-t", f"={name}:", "base-index", "0"],
-        ["set-option", "-t", f"={name}:", "renumber-windows", "off"],
-        ["move-window", "-r", "-t", f"={name}:"],
+        ["set-option", "-t", _target(name), "base-index", "0"],
+        ["set-option", "-t", _target(name), "renumber-windows", "off"],
+        ["move-window", "-r", "-t", _target(name)],
     ]
 
 
 def keep_window_zero(tmux: Tmux, name: str) -> None:
     """Number the windows of a session that we did not make from 0, in their order."""
-    tmux.run_all(_as_window_zero(check_name(name)))
+    tmux.run_all(_as_window_zero(name))
 
 
 def exists(tmux: Tmux, name: str) -> bool:
     """Whether the server has a session of exactly this name."""
     try:
-        tmux.run("has-session", "-t", f"={check_name(name)}")
+        tmux.run("has-session", "-t", _target(name))
     except NoServer:
         return False
     except TmuxRefused as error:
@@ -145,7 +158,7 @@ def agent_pane(tmux: Tmux, name: str) -> Pane:
 
 def panes_of(tmux: Tmux, name: str) -> list[Pane]:
     """Every pane of every window of the session."""
-    return panes.parse(tmux.run("list-panes", "-s", "-t", f"={check_name(name)}", "-F", panes.FORMAT))
+    return panes.parse(tmux.run("list-panes", "-s", "-t", _target(name), "-F", panes.FORMAT))
 
 
 def pane_pids(tmux: Tmux, name: str) -> list[int]:
@@ -202,7 +215,7 @@ def new_window(
     _check_folder(working_directory)
     taken = {int(pane.window_index) for pane in panes_of(tmux, name)}
     index = next(number for number in range(1, len(taken) + 2) if number not in taken)
-    start = ["new-window", "-d", "-t", f"={name}:{index}", "-n", quoting.verbatim(window_name)]
+    start = ["new-window", "-d", "-t", f"{_target(name)}{index}", "-n", quoting.verbatim(window_name)]
     start += ["-c", quoting.verbatim(str(working_directory)), "-P", "-F", panes.FORMAT]
     command = [*start, *variables.flags(environment), "--", *_program(argv, environment)]
     return panes.parse(tmux.batch(name, [command])[0])[0]
@@ -211,7 +224,7 @@ def new_window(
 def set_environment(tmux: Tmux, name: str, values: Mapping[str, str | None]) -> None:
     """Set, or with None unset, variables that programs started later in the session will see."""
     variables.check({variable: value for variable, value in values.items() if value is not None})
-    target = ["set-environment", "-t", f"={check_name(name)}"]
+    target = ["set-environment", "-t", _target(name)]
     commands = [
         [*target, "-u", variable] if value is None else [*target, "--", variable, value]
         for variable, value in values.items()
@@ -222,7 +235,7 @@ def set_environment(tmux: Tmux, name: str, values: Mapping[str, str | None]) -> 
 
 def environment(tmux: Tmux, name: str) -> dict[str, str]:
     """The session's own variables. What it only hides from the global environment is not among them."""
-    return variables.parse(tmux.run("show-environment", "-s", "-t", f"={check_name(name)}"))
+    return variables.parse(tmux.run("show-environment", "-s", "-t", _target(name)))
 
 
 def capture(tmux: Tmux, pane_id: str) -> Screen:
@@ -239,12 +252,17 @@ def capture(tmux: Tmux, pane_id: str) -> Screen:
 def kill(tmux: Tmux, name: str) -> None:
     """End the session, if it is there. Its programs get a hang-up and may outlive it."""
     try:
-        tmux.run("kill-session", "-t", f"={check_name(name)}")
+        tmux.run("kill-session", "-t", _target(name))
     except NoServer:
         return
     except TmuxRefused as error:
         if not error.is_not_found:
             raise
+
+
+def _target(name: str) -> str:
+    """Exactly this session. Without the colon a command that wants a window takes the likeliest session."""
+    return f"={check_name(name)}:"
 
 
 def check_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Starting turns: one at a time in a session, each carried out at most once.
 
-Under the lock, in this order: the last turn is settled, the new one's folder appears whole, `.last` names it,
+Under the lock, in this order: the last turn is settled, `.last` names the new one, its folder appears whole,
 the bridge is started, its program has a pid. Whoever dies in between leaves a turn that has run or one that
 the next start calls off, never one that could run later.
 """
@@ -75,9 +75,8 @@ def start(
         _settle_last(turns_root)
         pane = session.agent_pane(tmux, session_name)
         turn = _write(turns_root, order)
-        files.write_whole(turns_root / _LAST, order.turn_id.encode(), durable=False)
-        started = _start_bridge(tmux, pane, turn, turns_root / order.turn_id, order, secrets)
-        _await_pid(tmux, started, turn, Folder(turns_root / order.turn_id))
+        started = _start_bridge(tmux, pane, turn, order, secrets)
+        _await_pid(tmux, started, turn)
     return turn
 
 
@@ -118,7 +117,7 @@ def _settle_last(turns_root: Path) -> None:
     turn = _last(turns_root)
     if turn is None:
         return
-    turn.call_off("whoever started it was killed before its program ran")
+    ("whoever started it was killed before its program ran")
     if turn.state().status == "active":
         raise TurnActive(f"turn {turn.turn_id} is in progress; wait for it or interrupt it")
     if left := turn.end_leftovers():
@@ -137,6 +136,7 @@ def _write(turns_root: Path, order: Order) -> Turn:
     if order.stdin is not None:
         files.write_whole(Folder(made).prompt, order.stdin.encode(errors="surrogateescape"), durable=True)
     files.write_json(Folder(made).order, order.to_record(), durable=True)
+    files.write_whole(turns_root / _LAST, order.turn_id.encode(), durable=False)
     made.rename(place)
     files.sync_folder(turns_root)
     crashpoints.reach("turn ordered")
@@ -149,14 +149,14 @@ def bridge_argv(folder: Path) -> tuple[str, ...]:
 
 
 def _start_bridge(
-    tmux: Tmux, pane: Pane, turn: Turn, folder: Path, order: Order, secrets: Mapping[str, str]
+    tmux: Tmux, pane: Pane, turn: Turn, order: Order, secrets: Mapping[str, str]
 ) -> Pane | None:
     """The pane with the bridge in it. None when tmux failed to answer but the bridge runs all the same."""
     try:
         started = session.start_program(
             tmux,
             pane,
-            bridge_argv(folder),
+            bridge_argv(turn.folder.path),
             environment=secrets,
             working_directory=Path(order.working_directory),
         )
@@ -168,7 +168,7 @@ def _start_bridge(
     return started
 
 
-def _await_pid(tmux: Tmux, pane: Pane | None, turn: Turn, folder: Folder) -> None:
+def _await_pid(tmux: Tmux, pane: Pane | None, turn: Turn) -> None:
     """Wait until the program's pid is on disk.
 
     Raises:
@@ -176,12 +176,12 @@ def _await_pid(tmux: Tmux, pane: Pane | None, turn: Turn, folder: Folder) -> Non
     """
     bridge = processes.identify(pane.pid) if pane else None
     deadline = time.monotonic() + _START_SECONDS
-    while not folder.process.exists():
+    while not turn.folder.process.exists():
         if time.monotonic() > deadline:
             turn.kill()
         elif pane and not (bridge and bridge.is_alive()):
             turn.call_off("its bridge ended too early")
-        if turn.state().is_final and not folder.process.exists():
+        if turn.state().is_final and not turn.folder.process.exists():
             raise BridgeDied(f"turn {turn.turn_id} did not start{_last_words(tmux, pane)}")
         time.sleep(_POLL_SECONDS)
 

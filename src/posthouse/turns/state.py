@@ -16,13 +16,15 @@ from posthouse.turns import outcome, tail
 from posthouse.turns.folder import CalledOff, Folder, Run
 from posthouse.turns.narration import Narrator
 from posthouse.turns.order import Order
-from posthouse.turns.tail import Overlong
+from posthouse.turns.tail import MAX_LINE_BYTES, Overlong, Tail
 
 Status = Literal["active", "completed", "failed", "interrupted", "unknown"]
 CompletionSource = Literal["process_exit"]
 
 #: Beside the turn folders; held by whoever starts a turn, until its program has a pid.
 LOCK = ".lock"
+#: An event repeats its record, twice at worst and with every character escaped.
+_MAX_EVENT_BYTES = 16 * MAX_LINE_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,17 +80,44 @@ def is_alive(run: Run) -> bool:
 
 
 def events_of(folder: Folder) -> Iterator[CanonicalEvent]:
-    """The turn's events, in order.
+    """The turn's events so far, in order.
 
-    Without an exit code the bridge may have been killed in the middle of a line, so they are derived again
-    from the program's own files, stdout before stderr, with the time of the last output.
+    A killed bridge may have left the telling in the middle of a line. Then they are derived again from the
+    program's own files, stdout before stderr, with the time of the last output.
     """
-    if not folder.exitcode.exists():
-        yield from _derived(folder, folder.read_order())
-        return
-    for line in tail.lines_of(folder.canonical):
+    if not _is_told(folder):
+        return _derived(folder, folder.read_order())
+    return _told(folder)
+
+
+def read_events(told: Tail) -> Iterator[CanonicalEvent]:
+    """What was added to a turn's `canonical-events.jsonl` since the last reading."""
+    for line in told.read():
         if not isinstance(line, Overlong):
             yield CanonicalEvent.from_record(json.loads(line))
+
+
+def open_canonical(folder: Folder) -> Tail:
+    """Raises FileNotFoundError while nothing was told."""
+    return Tail(folder.canonical, max_bytes=_MAX_EVENT_BYTES)
+
+
+def _is_told(folder: Folder) -> bool:
+    if folder.exitcode.exists():
+        return True
+    claim = folder.read_claim()
+    return isinstance(claim, Run) and claim.boot_id == processes.boot_id() and claim.runner.is_alive()
+
+
+def _told(folder: Folder) -> Iterator[CanonicalEvent]:
+    try:
+        told = open_canonical(folder)
+    except FileNotFoundError:
+        return
+    try:
+        yield from read_events(told)
+    finally:
+        told.close()
 
 
 def _derived(folder: Folder, order: Order) -> Iterator[CanonicalEvent]:

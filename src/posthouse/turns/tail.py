@@ -55,10 +55,10 @@ class Lines:
 class Tail:
     """The lines of one file from its beginning, in as many readings as it takes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._offset = 0
-        self._lines = Lines()
+        self._lines = Lines(max_bytes)
 
     def read(self) -> Iterator[bytes | Overlong]:
         """What was added since the last reading and is a whole line.

@@ -18,6 +18,8 @@ from posthouse.turns.folder import Folder, Run
 from posthouse.turns.order import Order
 from posthouse.turns.state import TurnState
 
+__all__ = ["Turn", "TurnNotFound", "TurnState"]
+
 _POLL_SECONDS = 0.02
 _BRIDGE_END_SECONDS = 2.0
 _TOO_EARLY = "it was stopped before its program ran"
@@ -33,11 +35,11 @@ class Turn:
     """One turn folder; everything is derived from the files in it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = Folder(folder)
+        self.folder = Folder(folder)
         self.turn_id = folder.name
-        self.stdout_path = self._folder.stdout
-        self.stderr_path = self._folder.stderr
-        self.exitcode_path = self._folder.exitcode
+        self.stdout_path = self.folder.stdout
+        self.stderr_path = self.folder.stderr
+        self.exitcode_path = self.folder.exitcode
         self._final: TurnState | None = None
 
     def order(self) -> Order:
@@ -47,7 +49,7 @@ class Turn:
             TurnNotFound: Nothing was.
         """
         try:
-            return self._folder.read_order()
+            return self.folder.read_order()
         except FileNotFoundError:
             raise TurnNotFound(f"there is no turn {self.turn_id!r}; `turn submit` starts one") from None
 
@@ -60,7 +62,7 @@ class Turn:
         if self._final:
             return self._final
         self.order()
-        state = states.derive(self._folder)
+        state = states.derive(self.folder)
         if state.is_final:
             self._final = state
         return state
@@ -93,7 +95,7 @@ class Turn:
         """
         if self.state().is_final:
             return False
-        was_first = self._folder.mark_interrupt(reason)
+        was_first = self.folder.mark_interrupt(reason)
         if self.call_off(_TOO_EARLY) or not (run := self._run()):
             return True
         if was_first:
@@ -106,7 +108,7 @@ class Turn:
         """SIGKILL the whole process group at once. Does nothing to a turn that has ended."""
         if self.state().is_final:
             return
-        self._folder.mark_interrupt("kill")
+        self.folder.mark_interrupt("kill")
         if self.call_off(_TOO_EARLY) or not (run := self._run()):
             return
         stopping.send(run, self.turn_id, signal.SIGKILL)
@@ -117,7 +119,7 @@ class Turn:
 
     def call_off(self, reason: str) -> bool:
         """Make sure that a turn which no bridge has taken never runs. False: one has, or had."""
-        return self._folder.call_off(reason)
+        return self.folder.call_off(reason)
 
     def end_leftovers(self) -> list[Process]:
         """End what the ended turn left running. Returns what still lives, normally nothing."""
@@ -127,10 +129,10 @@ class Turn:
     def events(self) -> Iterator[CanonicalEvent]:
         """What has happened so far, in order."""
         self.order()
-        return states.events_of(self._folder)
+        return states.events_of(self.folder)
 
     def _run(self) -> Run | None:
-        claim = self._folder.read_claim()
+        claim = self.folder.read_claim()
         return claim if isinstance(claim, Run) else None
 
     def _wait_for_change(self, seconds: float | None) -> None:

@@ -105,6 +105,22 @@ def test_only_what_runs_can_be_finished(opened: Opener) -> None:
     run(opened, story)
 
 
+def test_a_released_request_keeps_its_place(opened: Opener) -> None:
+    """What did not reach the agent is the next one again."""
+
+    async def story(queue: Queue) -> None:
+        await queue.put(prompt("first"))
+        await queue.put(prompt("second"))
+        request_id = await take(queue)
+
+        assert await queue.release(request_id)
+        assert not await queue.release(request_id)
+        assert await next_prompt(queue) == "first"
+        assert queue.counts == Counts(accepted=2, running=0)
+
+    run(opened, story)
+
+
 def test_what_ran_when_the_gateway_died_is_failed_and_never_repeated(opened: Opener) -> None:
     """A restart keeps what was accepted and fails what was running."""
 

@@ -13,6 +13,23 @@ from posthouse.queue import Counts, Queue, QueueUnavailable, Request, Result, op
 from posthouse.queue.statements import named
 from posthouse.queue.store import DIED_RUNNING
 
+COLUMNS = {
+    "gateway_requests": """
+        request_id request_kind payload_json state accepted_at_utc started_at_utc finished_at_utc
+        managed_agent_instance_epoch error_detail result_json""",
+    "gateway_mail_notifier": """
+        singleton enabled interval_seconds mode appendix_text context_error_policy
+        pre_notification_context_action last_poll_at_utc last_notification_at_utc last_notified_digest
+        compacted_eligible_message_refs_json last_error notify_block_render notify_block_auth_mode
+        notify_block_auth_verifier notify_block_shared_tokens_json notify_block_per_message_chars
+        notify_block_total_chars updated_at_utc""",
+    "gateway_notifier_audit": """
+        audit_id poll_time_utc unread_count unread_digest unread_summary_json request_admission
+        active_execution queue_depth outcome enqueued_request_id detail context_error_policy
+        pre_notification_context_action context_action_outcome degraded_tool_name degraded_error_type
+        rendered_block_entries_json""",
+}
+
 
 def run(path: Path, story: Callable[[Queue], Awaitable[None]]) -> None:
     async def told() -> None:
@@ -45,32 +62,9 @@ def test_the_contracts_tables_have_exactly_its_columns(tmp_path: Path) -> None:
 
     run(path, nothing)
 
-    assert (
-        columns_of(path, "gateway_requests")
-        == (
-            "request_id request_kind payload_json state accepted_at_utc started_at_utc finished_at_utc "
-            "managed_agent_instance_epoch error_detail result_json"
-        ).split()
-    )
-    assert (
-        columns_of(path, "gateway_mail_notifier")
-        == (
-            "singleton enabled interval_seconds mode appendix_text context_error_policy "
-            "pre_notification_context_action last_poll_at_utc last_notification_at_utc last_notified_digest "
-            "compacted_eligible_message_refs_json last_error notify_block_render notify_block_auth_mode "
-            "notify_block_auth_verifier notify_block_shared_tokens_json notify_block_per_message_chars "
-            "notify_block_total_chars updated_at_utc"
-        ).split()
-    )
-    assert (
-        columns_of(path, "gateway_notifier_audit")
-        == (
-            "audit_id poll_time_utc unread_count unread_digest unread_summary_json request_admission "
-            "active_execution queue_depth outcome enqueued_request_id detail context_error_policy "
-            "pre_notification_context_action context_action_outcome degraded_tool_name degraded_error_type "
-            "rendered_block_entries_json"
-        ).split()
-    )
+    assert {table: columns_of(path, table) for table in COLUMNS} == {
+        table: columns.split() for table, columns in COLUMNS.items()
+    }
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT singleton, enabled FROM gateway_mail_notifier").fetchall() == [
             (1, 0)

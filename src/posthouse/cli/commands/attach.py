@@ -27,12 +27,12 @@ def attach(call: Call) -> int:
     agent = call.agent()
     found = _session(agent, call.prog)
     argv = command(found, read_only=call.arguments.read_only)
-    if call.arguments.show or call.output.is_json:
-        call.output.result({"command": argv}, shlex.join(argv))
-        return 0
-    # tmux refuses to attach inside tmux; the agent's server may be another one, so the refusal does not help.
-    environment = {name: value for name, value in call.wiring.environment.items() if name != "TMUX"}
-    os.execvpe(argv[0], argv, environment)  # never returns
+    if not call.arguments.show and not call.output.is_json:
+        # tmux refuses to attach inside tmux, though this may well be another server.
+        environment = {name: value for name, value in call.wiring.environment.items() if name != "TMUX"}
+        os.execvpe(argv[0], argv, environment)
+    call.output.result({"command": argv}, shlex.join(argv))
+    return 0
 
 
 def command(found: Session, *, read_only: bool = False) -> list[str]:

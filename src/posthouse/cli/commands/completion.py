@@ -56,12 +56,14 @@ def candidates(call: Call, before: list[str]) -> list[str]:
 
 def _arguments(call: Call, command: tree.Command, given: list[str]) -> list[str]:
     parser = dispatch.parser_of(call.prog, command, with_name=False)
-    actions = {word: action for action in parser._actions for word in action.option_strings}
+    actions = {word: action for action in parser.declared for word in action.option_strings}
     if given and given[-1] in actions and actions[given[-1]].nargs != 0:
         return _choices(actions[given[-1]])
     if command.scope == "short" and not any(word for word in given if not word.startswith("-")):
         return [*_agents(call, ids=False), *actions, *_STYLE_WORDS]
-    positional = [choice for action in parser._actions if not action.option_strings for choice in _choices(action)]
+    positional = [
+        choice for action in parser.declared if not action.option_strings for choice in _choices(action)
+    ]
     return [*positional, *actions, *_STYLE_WORDS]
 
 

@@ -50,7 +50,9 @@ def reset(call: Call) -> int:
     with locks.hold(demo.lock, wait_seconds=_DOWN_SECONDS):
         demo.stop()
         demo.remove()
-    call.output.result({"status": "reset", "home": str(demo.home)}, f"the demo's state in {demo.home} is removed")
+    call.output.result(
+        {"status": "reset", "home": str(demo.home)}, f"the demo's state in {demo.home} is removed"
+    )
     return 0
 
 

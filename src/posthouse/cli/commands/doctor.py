@@ -9,6 +9,7 @@ from posthouse.cli.output import Cell, Output, encode
 from posthouse.cli.pieces import Finding
 from posthouse.cli.wiring import Wiring
 from posthouse.errors import PosthouseError
+from posthouse.sessions import liveness
 from posthouse.support import files
 
 
@@ -62,7 +63,7 @@ def _folders(wiring: Wiring) -> list[dict[str, Any]]:
 def _live(wiring: Wiring) -> dict[str, Any]:
     """How many agents live and have a gateway; null with the reason where that can't be told."""
     try:
-        agents = [agent for agent in wiring.agents.registered() if agent.is_live]
+        agents = [agent for agent in liveness.registered(wiring.registry) if agent.is_live]
     except PosthouseError as error:
         return {"agents": None, "gateways": None, "problem": str(error)}
     gateways = [agent for agent in agents if agent.record.gateway is not None]

@@ -10,23 +10,27 @@ def attach_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--background", action="store_true", help="a process of its own (what every gateway is here)"
     )
-    parser.add_argument("--host", choices=("127.0.0.1", "0.0.0.0"), help="where it listens (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, metavar="N", help="its port (default: the last one, else a free one)")
+    parser.add_argument(
+        "--host", choices=("127.0.0.1", "0.0.0.0"), help="where it listens (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="its port (default: the last one, else a free one)"
+    )
 
 
 def attach(call: Call) -> int:
     """Start the gateway, or say where it already is."""
     found = asking.running(call.agent(), call.prog)
-    instance = gateways.ensure(call.wiring, found, host=call.arguments.host, port=call.arguments.port)
+    address = gateways.ensure(call.wiring, found, host=call.arguments.host, port=call.arguments.port)
     call.output.result(
         {
             "status": "attached",
             "agent_id": found.agent_id,
-            "gateway_host": instance.host,
-            "gateway_port": instance.port,
-            "gateway_pid": instance.pid,
+            "gateway_host": address.host,
+            "gateway_port": address.port,
+            "gateway_root": str(found.gateway_root),
         },
-        f"gateway of {found.agent_name} at http://{instance.host}:{instance.port}",
+        f"gateway of {found.agent_name} at {address.url}",
     )
     return 0
 
@@ -45,7 +49,7 @@ def detach(call: Call) -> int:
 def status(call: Call) -> int:
     """Show the status that the gateway gives, or the one of having none."""
     found = turnwork.session_of(call.agent())
-    value = gateways.status(found)
+    value = gateways.status(call.wiring, found)
     shown = (
         "gateway_health",
         "gateway_host",

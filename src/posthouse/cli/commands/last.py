@@ -8,7 +8,7 @@ from posthouse.errors import NotFound
 from posthouse.sessions import start
 from posthouse.sessions.session import Session
 from posthouse.turns import runner
-from posthouse.turns.turn import Turn
+from posthouse.turns.folder import Folder
 
 
 class NothingYet(NotFound):
@@ -52,7 +52,7 @@ def _of_turns(found: Session) -> dict[str, str | None] | None:
         return None
     state = turns[-1].state()
     return {
-        "prompt": _prompt(turns[-1]),
+        "prompt": _prompt(found, state.turn_id),
         "answer": state.answer,
         "outcome": state.status,
         "error": state.error,
@@ -62,9 +62,9 @@ def _of_turns(found: Session) -> dict[str, str | None] | None:
     }
 
 
-def _prompt(turn: Turn) -> str | None:
+def _prompt(found: Session, turn_id: str) -> str | None:
     """What was fed to the program; None where it took its prompt another way."""
     try:
-        return turn.folder.prompt.read_text(encoding="utf-8")
+        return Folder(found.turns_root / turn_id).prompt.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None

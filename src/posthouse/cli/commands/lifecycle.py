@@ -38,7 +38,9 @@ def launch_arguments(parser: Parser) -> None:
         "--env-file", action="append", default=[], type=Path, metavar="FILE", help="K=V lines, secrets too"
     )
     parser.add_argument("--no-gateway", action="store_true", help="don't attach a gateway")
-    parser.add_argument("--replace", action="store_true", help="end and forget an agent of the same name first")
+    parser.add_argument(
+        "--replace", action="store_true", help="end and forget an agent of the same name first"
+    )
     parser.add_argument("--agent-def-dir", type=Path, metavar="DIR", help="a folder of role definitions")
     parser.add_argument("--brain-manifest", type=Path, metavar="FILE", help="a prepared tool home")
 
@@ -57,7 +59,12 @@ def join_arguments(parser: Parser) -> None:
     parser.add_argument("--agent-name", "--name", required=True, dest="name", help="what to call the agent")
     parser.add_argument("--agent-id", metavar="ID", help="an id of its own (default: from the name)")
     parser.add_argument(
-        "--tool", "--provider", required=True, choices=tools.NAMES, dest="tool", help="which agent CLI runs there"
+        "--tool",
+        "--provider",
+        required=True,
+        choices=tools.NAMES,
+        dest="tool",
+        help="which agent CLI runs there",
     )
     parser.add_argument("--workdir", type=Path, metavar="DIR", help="where it works (default: here)")
     parser.add_argument("--home", type=Path, metavar="DIR", help="the CLI's config home (default: its own)")
@@ -82,7 +89,9 @@ def stop(call: Call) -> int:
 
 
 def relaunch_arguments(parser: Parser) -> None:
-    parser.add_argument("--all", action="store_true", help="every agent whose tmux session went away (a reboot)")
+    parser.add_argument(
+        "--all", action="store_true", help="every agent whose tmux session went away (a reboot)"
+    )
     parser.add_argument(
         "--chat-session-mode", choices=_CHAT_MODES, default="new", help="which conversation it continues"
     )
@@ -124,7 +133,7 @@ def _gateway_note(call: Call, made: "Session") -> str:
         attached = gateways.ensure(call.wiring, made)
     except PosthouseError as error:
         return f"relaunched, but without its gateway: {error}"
-    return f"relaunched, gateway at http://{attached.host}:{attached.port}"
+    return f"relaunched, gateway at {attached.url}"
 
 
 def _started(call: Call, made: "Session", word: str) -> int:

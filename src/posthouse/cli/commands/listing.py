@@ -4,6 +4,7 @@ from posthouse.cli import describe, humane
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
+from posthouse.sessions import liveness
 from posthouse.sessions.liveness import Agent
 from posthouse.support import clock
 
@@ -23,7 +24,7 @@ def listing_arguments(parser: Parser) -> None:
 def listing(call: Call) -> int:
     """Show the agents of the registry with what tmux says about them."""
     wanted = call.arguments.state
-    agents = call.wiring.agents.registered(_DEFAULT if wanted is None else _CHOICES[wanted])
+    agents = liveness.registered(call.wiring.registry, _DEFAULT if wanted is None else _CHOICES[wanted])
     call.output.table(
         {"agents": [describe.listed(agent) for agent in agents]},
         _HEADINGS,

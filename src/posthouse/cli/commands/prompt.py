@@ -14,7 +14,9 @@ from posthouse.sessions.session import Session
 def prompt_arguments(parser: Parser) -> None:
     asking.prompt_arguments(parser)
     parser.add_argument("--wait", action="store_true", help="stay until it is answered, and print the answer")
-    parser.add_argument("-f", "--follow", action="store_true", help="stay, and show what happens as it happens")
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="stay, and show what happens as it happens"
+    )
     parser.add_argument("--timeout", type=float, metavar="S", help="with --wait: give up after S seconds")
     parser.epilog = (
         "exit code with --wait or --follow: 0 answered, 10 failed, 11 interrupted, 12 nobody can tell, "
@@ -32,8 +34,11 @@ def prompt(call: Call) -> int:
     agent = call.agent()
     found = asking.running(agent, call.prog)
     deadline = Deadline(arguments.timeout)
-    ticket = asking.ask(call.wiring, found, question)
+    ticket = asking.ask(call.wiring, found, question, deadline)
     if not stay:
+        if ticket.carrier is not None:
+            # Nobody else would carry it to its end.
+            ticket.carrier.finish()
         return _receipt(call, agent, ticket)
     answer = _answer(call, found, ticket, question, deadline)
     return _show(call, agent, ticket, answer)
@@ -43,7 +48,7 @@ def interrupt(call: Call) -> int:
     """Interrupt the running turn; nothing running is not an error."""
     agent = call.agent()
     found = asking.running(agent, call.prog)
-    detail, did = asking.interrupt(found)
+    did, detail = asking.interrupt(call.wiring, agent, found)
     call.output.result(
         {
             "success": True,
@@ -90,5 +95,7 @@ def _show(call: Call, agent: Agent, ticket: Ticket, answer: Answer) -> int:
     if call.output.is_json or (answer.text and not told_live):
         call.output.result(value, answer.text or "")
     if answer.outcome != "success":
-        call.complain(f"{agent.name}: {answer.outcome.replace('_', ' ')}: {answer.detail or 'no reason is known'}")
+        call.complain(
+            f"{agent.name}: {answer.outcome.replace('_', ' ')}: {answer.detail or 'no reason is known'}"
+        )
     return EXIT_CODES[answer.outcome]

@@ -26,7 +26,8 @@ def state(call: Call) -> int:
     agent = call.agent()
     found = turnwork.session_of(agent)
     seen = observing.observe(agent, found)
-    gateway = {key: gateways.status(found).get(key) for key in _GATEWAY_FIELDS}
+    status = gateways.status(call.wiring, found)
+    gateway = {key: status.get(key) for key in _GATEWAY_FIELDS}
     call.output.result(_summary(agent, seen, gateway), _told(agent, seen, gateway))
     return 0
 
@@ -35,7 +36,15 @@ def identity(call: Call) -> int:
     """Show who the agent of this session is."""
     agent = call.agent()
     value = describe.identity(agent)
-    shown = ("agent_name", "agent_id", "tool", "transport", "lifecycle_state", "tmux_session_name", "manifest_path")
+    shown = (
+        "agent_name",
+        "agent_id",
+        "tool",
+        "transport",
+        "lifecycle_state",
+        "tmux_session_name",
+        "manifest_path",
+    )
     call.output.result(value, fields([(key, str(value[key])) for key in shown]))
     return 0
 
@@ -67,18 +76,23 @@ def _summary(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> dict[str,
 
 def _told(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> str:
     pairs = [
-        ("agent", f"{agent.name} ({agent.record.identity.tool}, {describe.kind(agent)}, id {agent.agent_id})"),
+        (
+            "agent",
+            f"{agent.name} ({agent.record.identity.tool}, {describe.kind(agent)}, id {agent.agent_id})",
+        ),
         ("health", describe.health(agent).text + (f": {agent.detail}" if agent.detail else "")),
         ("turn", f"{seen.phase} ({seen.evidence})"),
     ]
     if seen.last_result != "none":
         when = f", {humane.ago(clock.parse(seen.last_at_utc), clock.now())}" if seen.last_at_utc else ""
         pairs.append(("last turn", f"{seen.last_result}{when}"))
-    if gateway["gateway_host"]:
-        address = f"http://{gateway['gateway_host']}:{gateway['gateway_port']}"
-        pairs.append(
-            ("gateway", f"{address} (admission {gateway['request_admission']}, queue {gateway['queue_depth']})")
-        )
-    else:
-        pairs.append(("gateway", "none"))
+    pairs.append(("gateway", _gateway_told(gateway)))
     return fields(pairs)
+
+
+def _gateway_told(gateway: dict[str, Any]) -> str:
+    if not gateway["gateway_host"]:
+        return "none"
+    admission, depth = gateway["request_admission"], gateway["queue_depth"]
+    address = f"http://{gateway['gateway_host']}:{gateway['gateway_port']}"
+    return f"{address} (admission {admission}, queue {depth})"

@@ -8,9 +8,11 @@ from posthouse.cli import asking, humane, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import encode, fields
+from posthouse.cli.waiting import Deadline
 from posthouse.errors import NotFound
 from posthouse.support import clock
-from posthouse.turns.turn import Turn, TurnState
+from posthouse.turns.state import TurnState
+from posthouse.turns.turn import Turn
 
 
 class NoArtifact(NotFound):
@@ -32,7 +34,10 @@ def submit(call: Call) -> int:
     question = asking.question_of(call)
     agent = call.agent()
     turnwork.headless_session(agent)
-    ticket = asking.ask(call.wiring, agent, question)
+    ticket = asking.ask(call.wiring, asking.running(agent, call.prog), question, Deadline(None))
+    if ticket.carrier is not None:
+        # Nobody else would carry it to its end.
+        ticket.carrier.join()
     call.output.result(
         {
             "success": True,
@@ -61,7 +66,9 @@ def status(call: Call) -> int:
 
 def events_arguments(parser: Parser) -> None:
     _turn_argument(parser)
-    parser.add_argument("--detail", choices=("concise", "detail"), default="concise", help="how much is shown")
+    parser.add_argument(
+        "--detail", choices=("concise", "detail"), default="concise", help="how much is shown"
+    )
     parser.add_argument("-f", "--follow", action="store_true", help="stay until the turn ends")
 
 

@@ -46,8 +46,10 @@ class Link:
                 self.reason = str(error)
             return self.client is not None
 
-    async def keep(self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]) -> None:
-        """Attach again and again until cancelled; *follow* runs while attached, *lost* is told of each end."""
+    async def keep(
+        self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]
+    ) -> None:
+        """Attach again and again until cancelled; *follow* runs while attached, *lost* hears of each end."""
         delay = _FIRST_RETRY_SECONDS
         while True:
             if await self.attach():
@@ -77,7 +79,10 @@ class Link:
         """Whether the manifest names the instance, now or a moment later."""
         deadline = asyncio.get_running_loop().time() + _MANIFEST_LAG_SECONDS
         while True:
-            self.session = sessions.read(self._manifest_path)
+            try:
+                self.session = sessions.read(self._manifest_path)
+            except PosthouseError:
+                return False  # a manifest that can't be read names nobody
             if names(self.session):
                 return True
             if asyncio.get_running_loop().time() >= deadline:

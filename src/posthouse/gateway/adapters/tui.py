@@ -1,12 +1,21 @@
 """A TUI in its pane: prompts are typed, and each submission is confirmed."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 from posthouse import tools
-from posthouse.errors import PosthouseError, Unavailable
-from posthouse.gateway.adapter import AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn, Standing
+from posthouse.errors import Unavailable
+from posthouse.gateway.adapter import (
+    AgentBusy,
+    AgentGone,
+    Eligibility,
+    Prompt,
+    PromptFailed,
+    RunningTurn,
+    Standing,
+)
 from posthouse.gateway.adapters.link import Link
 from posthouse.sessions.session import Session
 from posthouse.support import processes
@@ -15,13 +24,15 @@ from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Typist
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.paste import pasteable
-from posthouse.terminal.screen import Surface
+from posthouse.terminal.screen import Screen, Surface
 from posthouse.terminal.watching import PaneWatch
 from posthouse.tools.tool import Tool
 
 #: tmux learns of a program's end a little after the kernel.
 _DEATH_LAG_SECONDS = 0.05
 _DEATH_LOOKS = 40
+#: A session without window 0 can't be watched, only looked at.
+_NO_PANE_SECONDS = 5.0
 
 
 class TuiAdapter:
@@ -94,7 +105,7 @@ class TuiAdapter:
 
     def _acknowledgement(self, prompt: str) -> Callable[[], bool]:
         """Whether the agent's own transcript has the prompt once more than now."""
-        text = self._tool.guard(pasteable(prompt)).strip()
+        text = pasteable(self._tool.guard(prompt)).strip()
         manifest = self._link.session.manifest
         home = Path(manifest.launch_plan.home_selector.home_path)
 
@@ -106,17 +117,27 @@ class TuiAdapter:
         return lambda: times() > before
 
     async def _follow(self, client: ControlClient) -> None:
-        """Keep the standing true for as long as the session lives."""
-        while pane := await self._see():
-            before = self._standing.eligibility
-            watch = PaneWatch(client, pane.pane_id, self._tool.read_surface)
-            await _first_of(
-                watch.until(
-                    lambda _, surface, before=before: surface if _eligibility(surface) != before else None,
-                    seconds=None,
-                ),
-                self._program_changed(pane),
-            )
+        """Keep the standing true until cancelled, which is when the session ends."""
+        while True:
+            pane = await self._see()
+            if pane is None:
+                await asyncio.sleep(_NO_PANE_SECONDS)
+            elif pane.dead:
+                await self._until_changed(client, pane)
+            else:
+                await first_of(self._until_changed(client, pane), self._program_ended(pane))
+
+    async def _until_changed(self, client: ControlClient, pane: Pane) -> None:
+        """Return when the screen means something else than it did."""
+        before = self._standing.eligibility
+
+        def judge(screen: Screen, surface: Surface) -> Surface | None:
+            return surface if screen.dead != pane.dead or eligibility_of(surface) != before else None
+
+        try:
+            await PaneWatch(client, pane.pane_id, self._tool.read_surface).until(judge, seconds=None)
+        except Unavailable:
+            return  # the next look tells what is wrong
 
     async def _see(self) -> Pane | None:
         """Look at the pane and say so if something changed; the pane, or None when there is none."""
@@ -142,20 +163,19 @@ class TuiAdapter:
         else:
             is_known = await self._link.is_named(lambda made: made.manifest.runtime.agent_pid == pane.pid)
         try:
-            eligibility = _eligibility(await self._typist.surface())
+            eligibility = eligibility_of(await self._typist.surface())
         except Unavailable as error:
             return _gone(str(error))
         return Standing(
             connectivity="connected", eligibility=eligibility, instance_id=instance_id, is_known=is_known
         )
 
-    async def _program_changed(self, pane: Pane) -> None:
-        """Return when the pane's program has ended or another has taken its place."""
-        if not pane.dead:
-            await death.ended(pane.pid)
+    async def _program_ended(self, pane: Pane) -> None:
+        """Return when the pane's program has ended and tmux knows it, or another has taken its place."""
+        await death.ended(pane.pid)
         for _ in range(_DEATH_LOOKS):
             now = await self._link.agent_pane()
-            if now is None or now.dead != pane.dead or now.pid != pane.pid:
+            if now is None or now.dead or now.pid != pane.pid:
                 return
             await asyncio.sleep(_DEATH_LAG_SECONDS)
 
@@ -167,3 +187,39 @@ class TuiAdapter:
         if standing != self._standing:
             self._standing = standing
             self._on_change()
+
+
+def eligibility_of(surface: Surface) -> Eligibility:
+    """What a surface means for somebody who wants to send a prompt."""
+    if surface.state in ("unknown", "exited"):
+        return "unknown"
+    return "ready" if surface.state == "ready" else "not_ready"
+
+
+def instance_of(pane: Pane) -> str | None:
+    """The program in *pane*, told apart from any other before or after it; None when it is gone."""
+    process = processes.identify(pane.pid)
+    if process is None:
+        return None
+    return f"{processes.boot_id()}:{pane.pane_id}:{process.pid}:{process.start_ticks}"
+
+
+async def first_of(*waits: Coroutine[Any, Any, None]) -> None:
+    """Return when one of *waits* has ended; the others are given up."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _gone(detail: str) -> Standing:
+    return Standing(connectivity="unavailable", eligibility="unknown", detail=detail)
+
+
+def _how(pane: Pane) -> str:
+    if pane.dead_signal is not None:
+        return f" by signal {pane.dead_signal}"
+    return "" if pane.dead_status is None else f" with exit code {pane.dead_status}"

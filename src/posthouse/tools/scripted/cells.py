@@ -1,5 +1,6 @@
 """Text in terminal cells: how wide it is, and where it breaks. Pure."""
 
+import re
 import unicodedata
 
 
@@ -11,6 +12,26 @@ def width(text: str) -> int:
 def wrap(text: str, columns: int) -> list[str]:
     """The rows of *text* on a screen of *columns*; at least one, none wider than the screen."""
     return [row for line in text.split("\n") for row in _rows(line, columns)]
+
+
+def wrap_words(text: str, columns: int) -> list[str]:
+    """As `wrap`, but breaking at spaces where there are any; a space at a break goes."""
+    rows = []
+    for line in text.split("\n"):
+        row = ""
+        for word in _words(line):
+            if row and width(row) + width(word) > columns:
+                rows.append(row.rstrip(" "))
+                row, word = "", word.lstrip(" ")
+            *full, row = _rows(row + word, columns)
+            rows += full
+        rows.append(row)
+    return rows
+
+
+def _words(line: str) -> list[str]:
+    """*line* in pieces that end before a space that follows a word."""
+    return re.findall(r" *[^ ]+| +\Z", line)
 
 
 def _rows(line: str, columns: int) -> list[str]:

@@ -60,6 +60,7 @@ class Conversation:
     def withdrew(self) -> None:
         """The last prompt went back to the composer as if nothing had been."""
         self._prompts.pop()
+        self._agent.truth.write("withdrawn", session_id=self.session_id)
         self._record("withdrawn")
 
     def interrupted(self) -> None:

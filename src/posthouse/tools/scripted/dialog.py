@@ -24,7 +24,7 @@ class Answer:
 def press(dialog: Dialog, key: str) -> Dialog | Answer:
     """The dialog after *key*, or its answer. Other keys are eaten."""
     last = len(dialog.choices) - 1
-    if key == "Escape":
+    if key in ("Escape", "Ctrl-C"):
         return Answer(None)
     if key == "Enter":
         return Answer(dialog.selected)

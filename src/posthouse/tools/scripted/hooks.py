@@ -5,6 +5,7 @@
 
 import json
 import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,57 +44,62 @@ def commands(settings: Mapping[str, object]) -> dict[str, str]:
 
 
 class Hooks:
-    """Starts hooks and keeps an eye on them. A hook that fails or hangs stops nobody."""
+    """Runs hooks one after the other, in the order of their events, without making anybody wait.
+
+    One that fails or hangs is noted, and stops nobody.
+    """
 
     def __init__(self, commands: Mapping[str, str], truth: Truth) -> None:
         self._commands = commands
         self._truth = truth
-        self._running: list[tuple[float, str, "Popen[bytes]"]] = []
+        self._waiting: deque[tuple[str, bytes]] = deque()
+        self._running: tuple[str, float, Popen[bytes]] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether `reap` still has something to do."""
+        return self._running is not None
 
     def fire(self, event: str, **fields: object) -> None:
-        """Start the hook for *event*, if there is one, and return at once."""
-        command = self._commands.get(event)
-        if command is None:
-            return
+        """Run the hook for *event*, if there is one; returns at once."""
+        if event in self._commands:
+            self._waiting.append((event, json.dumps({"hook_event_name": event, **fields}).encode()))
+            self.reap()
+
+    def reap(self) -> None:
+        """Note what ended, kill what is beyond its time, start what waits."""
+        if self._running is not None:
+            event, deadline, process = self._running
+            code = process.poll()
+            if code is None and time.monotonic() < deadline:
+                return
+            process.kill()
+            code = process.wait()
+            self._running = None
+            if code:
+                self._truth.write("hook_failed", text=event, code=code)
+        if self._waiting:
+            self._start(*self._waiting.popleft())
+
+    def finish(self) -> None:
+        """Wait until all have ended, each within its time limit."""
+        while self._running is not None:
+            time.sleep(_POLL_SECONDS)
+            self.reap()
+
+    def _start(self, event: str, payload: bytes) -> None:
         import subprocess  # slow to load, and most homes have no hooks
         import tempfile
 
         # A file, so that a hook that reads slowly or not at all blocks nothing.
-        with tempfile.TemporaryFile() as payload:
-            payload.write(json.dumps({"hook_event_name": event, **fields}).encode())
-            payload.seek(0)
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(payload)
+            stdin.seek(0)
             process = subprocess.Popen(
-                ["/bin/sh", "-c", command],
-                stdin=payload,
+                ["/bin/sh", "-c", self._commands[event]],
+                stdin=stdin,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        self._running.append((time.monotonic() + _LIMIT_SECONDS, event, process))
+        self._running = (event, time.monotonic() + _LIMIT_SECONDS, process)
         self._truth.write("hook", text=event)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether `reap` still has something to collect."""
-        return bool(self._running)
-
-    def reap(self) -> None:
-        """Collect those that ended; kill those beyond their time."""
-        now, left = time.monotonic(), []
-        for deadline, event, process in self._running:
-            code = process.poll()
-            if code is None and now < deadline:
-                left.append((deadline, event, process))
-                continue
-            if code is None:
-                process.kill()
-                code = process.wait()
-            if code:
-                self._truth.write("hook_failed", text=event, code=code)
-        self._running = left
-
-    def finish(self) -> None:
-        """Wait until all have ended, at most their time limit."""
-        self.reap()
-        while self._running:
-            time.sleep(_POLL_SECONDS)
-            self.reap()

@@ -6,7 +6,7 @@ No clock and no terminal of its own: it is given input and the time, and asked f
 from collections.abc import Iterator
 from math import inf
 
-from posthouse.tools.scripted import cells, dialog, effects
+from posthouse.tools.scripted import dialog, effects
 from posthouse.tools.scripted.agent import Agent
 from posthouse.tools.scripted.composer import (
     Command,
@@ -21,7 +21,7 @@ from posthouse.tools.scripted.conversation import Conversation
 from posthouse.tools.scripted.dialog import Answer, Dialog
 from posthouse.tools.scripted.directives import Crash, UseTool
 from posthouse.tools.scripted.keys import Input, Pasted, Pressed, Typed
-from posthouse.tools.scripted.painter import Painter
+from posthouse.tools.scripted.page import Page
 from posthouse.tools.scripted.script import Move, moves
 from posthouse.tools.scripted.turn import Turn
 from posthouse.tools.scripted.view import Place, View
@@ -30,6 +30,7 @@ from posthouse.tools.scripted.view import Place, View
 _BURST_CHARS = 3
 _EXIT_SECONDS = 2.0
 _MAX_QUEUED = 100
+_YELLOW, _DIM = "33", "2"
 _EXIT_NOTICE = "  Press Ctrl-C again to exit"
 _EDIT_NOTICE = "  esc again to edit previous message"
 
@@ -37,16 +38,15 @@ _EDIT_NOTICE = "  esc again to edit previous message"
 class Interactive:
     """The TUI's state. `exit_code` is None while it goes on."""
 
-    def __init__(self, agent: Agent, conversation: Conversation, painter: Painter, *, now: float) -> None:
+    def __init__(self, agent: Agent, conversation: Conversation, page: Page, *, now: float) -> None:
         self.exit_code: int | None = None
         self._agent = agent
         self._persona = agent.persona
         self._conversation = conversation
-        self._painter = painter
+        self._page = page
         self._composer = Composer()
         self._turn: Turn | None = None
         self._queue: list[str] = []
-        self._tail = ""
         self._notice = ""
         self._pasted_at = self._burst_at = self._ctrl_c_at = -inf
         self._dialog: Dialog | None = None
@@ -54,7 +54,6 @@ class Interactive:
         if self._persona.asks_for_trust and not self._is_trusted():
             self._dialog = dialog.trust(str(agent.working_directory))
             self._up_at = inf
-        self._greet()
 
     # --- what the loop asks ---------------------------------------------------------------
 
@@ -64,11 +63,11 @@ class Interactive:
         return View(
             look=self._persona.look,
             place=Place(folder=where.name, path=str(where), model=self._agent.model),
-            columns=self._painter.columns,
-            rows=self._painter.rows,
+            columns=self._page.columns,
+            rows=self._page.rows,
             draft=self._composer.text,
             cursor=self._composer.cursor,
-            tail=self._tail,
+            tail=self._page.tail,
             active_seconds=now - self._turn.started_at if self._turn else None,
             queued=tuple(self._queue),
             dialog=self._dialog,
@@ -79,7 +78,9 @@ class Interactive:
     def next_due(self) -> float:
         """When `tick` has something to do, if no key comes before."""
         resume_at = self._turn.resume_at if self._turn else None
-        return min(self._up_at, inf if resume_at is None else resume_at)
+        waits_for = (self._up_at, inf if resume_at is None else resume_at)
+        # Once it is up, nothing is due: an idle agent sleeps until a key comes.
+        return min(when for when in waits_for if when > -inf)
 
     @property
     def is_active(self) -> bool:
@@ -210,7 +211,7 @@ class Interactive:
         if self._turn is not None:
             self._submit_while_busy(self._turn, text, taken)
         elif isinstance(taken, Prompt):
-            self._show_prompt(taken.text)
+            self._page.prompt(taken.text)
             self._begin(taken.text, self._moves(taken.text), now)
             self._conversation.took(taken.text)
         elif isinstance(taken, Shell):
@@ -223,7 +224,7 @@ class Interactive:
 
     def _submit_while_busy(self, turn: Turn, text: str, taken: object) -> None:
         if self._persona.busy_enter == "steer" and isinstance(taken, Prompt):
-            self._show_prompt(taken.text)
+            self._page.prompt(taken.text)
             turn.join(self._moves(taken.text))
             self._conversation.took(taken.text, steers=True)
         elif len(self._queue) < _MAX_QUEUED:
@@ -244,17 +245,15 @@ class Interactive:
         if name in ("exit", "quit"):
             self.stop(0)
         elif name == "compact":
-            self._painter.add("\n✻ Conversation compacted\n")
+            self._page.note("✻ Conversation compacted\n")
         else:
             self._conversation.restart()
-            self._painter.clear()
-            self._greet()
-            self._painter.add(f"{self._persona.look.past_marker}/{name}\n")
+            self._page.restart(f"/{name}")
 
     def _refuse(self, taken: UnknownCommand) -> None:
         word = taken.text.split(maxsplit=1)[0]
         self._agent.truth.write("unknown_command", text=taken.text)
-        self._painter.add(f"\nUnknown command: {word}\n")
+        self._page.note(f"Unknown command: {word}\n")
         if self._persona.unknown_command == "stays":
             # The cursor lands at the start: what is pasted next merges with the leftover.
             self._composer.set(taken.text, cursor=0)
@@ -263,26 +262,26 @@ class Interactive:
 
     def _interrupt(self, turn: Turn, now: float) -> None:
         self._conversation.interrupted()
-        if self._persona.interrupt_withdraws and turn.prompt is not None and not turn.answer_text:
-            self._close(turn)
-            self._conversation.withdrew()
-            if not self._queue:
-                self._composer.set(turn.prompt)
-        else:
+        if not self._persona.interrupt_withdraws or turn.prompt is None or turn.answer_text:
             turn.outcome = "refused"
             self._finish(turn, now)
             return
+        self._close(turn)
+        self._page.end()
+        self._conversation.withdrew()
+        if not self._queue:
+            self._composer.set(turn.prompt)
         self._next_queued(now)
 
     def _finish(self, turn: Turn, now: float) -> None:
         self._close(turn)
         look, seconds = self._persona.look, int(now - turn.started_at)
         if turn.outcome == "refused":
-            self._painter.add(f"{look.note_marker}{look.interrupted}\n")
+            self._page.end(f"{look.interrupted}\n")
         elif turn.outcome == "error":
-            self._painter.add(look.error.format(text=turn.answer_text) + "\n", style="33")
-        elif look.done:
-            self._painter.add(f"\n{look.done.format(seconds=seconds)}\n", style="2")
+            self._page.end(look.error.format(text=turn.answer_text) + "\n", style=_YELLOW)
+        else:
+            self._page.end(f"\n{look.done.format(seconds=seconds)}\n" if look.done else "", style=_DIM)
         if turn.prompt is not None:
             outcome = "interrupted" if turn.outcome == "refused" else turn.outcome
             self._conversation.ended(outcome or "error", turn.answer_text)
@@ -291,9 +290,6 @@ class Interactive:
     def _close(self, turn: Turn) -> None:
         turn.close()
         self._turn = self._dialog = None
-        if self._tail:
-            self._painter.add(self._tail)
-            self._tail = ""
 
     def _next_queued(self, now: float) -> None:
         if self._queue:
@@ -302,17 +298,16 @@ class Interactive:
     # --- the stage of the running turn ----------------------------------------------------
 
     def say(self, text: str) -> None:
-        begins = self._turn is not None and self._turn.answer_text == text
-        whole = self._tail + (self._persona.look.answer_marker if begins else "") + text.replace("\n", "\n  ")
-        *finished, self._tail = cells.wrap(whole, self._painter.columns)
-        for row in finished:
-            self._painter.add(row)
+        self._page.say(text)
 
     def note(self, text: str) -> None:
-        if self._tail:
-            self._painter.add(self._tail)
-            self._tail = ""
-        self._painter.add(text)
+        self._page.note(text)
+
+    def used(self, command: str) -> None:
+        self._page.tool(command)
+
+    def got(self, output: str) -> None:
+        self._page.tool_output(output)
 
     def ask(self, question: Dialog) -> None:
         self._dialog = question
@@ -329,16 +324,6 @@ class Interactive:
         self._agent.signals.ignore()
 
     # --- the rest -------------------------------------------------------------------------
-
-    def _greet(self) -> None:
-        self._painter.add(f"scripted agent · {self._persona.name}\n{self._agent.working_directory}\n")
-
-    def _show_prompt(self, text: str) -> None:
-        look = self._persona.look
-        rows = [look.rule_above * self._painter.columns] if look.rule_above == "▄" else [""]
-        rows.append(look.past_marker + text.replace("\n", "\n" + " " * len(look.past_marker)))
-        rows.append(look.rule_below * self._painter.columns if look.rule_below == "▀" else "")
-        self._painter.add("\n".join(rows))
 
     def _is_trusted(self) -> bool:
         trusted = self._agent.settings.get("trusted")

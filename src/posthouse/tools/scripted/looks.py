@@ -20,15 +20,17 @@ class Look:
     #: The full-width rows above and below the composer, by their character; "" for none.
     rule_above: str
     rule_below: str
+    #: What was submitted stands between the same rows.
+    frames_past: bool = False
     #: Shown dim in an empty composer.
     placeholder: str
     queued_placeholder: str
     idle_title: str
     active_title: str
     blocked_title: str
-    #: Begins an answer, a note below it, and the selected choice of a dialog.
+    #: Begins an answer, what a tool gave, and the selected choice of a dialog.
     answer_marker: str
-    note_marker: str
+    result_marker: str
     selector: str
     #: The row of a running turn, and the one that closes it ("" for none).
     working: str
@@ -53,11 +55,11 @@ PLAIN: Final = Look(
     active_title="{spinner} scripted",
     blocked_title="✳ scripted",
     answer_marker="● ",
-    note_marker="  ⎿  ",
+    result_marker="  ⎿  ",
     selector="❯",
     working="✶ Working…",
     done="✻ Worked for {seconds}s",
-    interrupted="Interrupted · What should the agent do instead?",
+    interrupted="  ⎿  Interrupted · What should the agent do instead?",
     error="● {text}",
     idle_footer="  ? for shortcuts",
     active_footer="  esc to interrupt",
@@ -76,7 +78,7 @@ CODEX: Final = Look(
     active_title="{spinner} {folder}",
     blocked_title="[ . ] Action Required | {folder}",
     answer_marker="• ",
-    note_marker="  └ ",
+    result_marker="  └ ",
     selector="›",
     working="• Working ({seconds}s • esc to interrupt)",
     done="  Worked for {seconds}s",
@@ -93,13 +95,14 @@ GEMINI: Final = Look(
     past_marker=" > ",
     rule_above="▄",
     rule_below="▀",
+    frames_past=True,
     placeholder="  Type your message or @path/to/file",
     queued_placeholder="  Type your message or @path/to/file",
     idle_title="◇  Ready ({folder})",
     active_title="✦  Working… ({folder})",
     blocked_title="✋  Action Required ({folder})",
     answer_marker="✦ ",
-    note_marker="  ",
+    result_marker="  ",
     selector="●",
     working=" {spinner} Thinking... (esc to cancel, {seconds}s)",
     done="",

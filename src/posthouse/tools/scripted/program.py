@@ -42,6 +42,7 @@ def _agent(parsed: "Arguments") -> "Agent":
     home = Path(environment.get(agent.HOME_VARIABLE) or "~/.scripted").expanduser().resolve()
     truth = Truth(Path(environment.get(agent.TRUTH_VARIABLE) or home / "truth.jsonl"))
     signals = Signals(truth)
+    signals.listen()
     persona = personas.find(parsed.persona or environment.get(agent.PERSONA_VARIABLE) or "plain")
     settings = hooks.read_settings(home)
     commands = hooks.commands(settings) if persona.has_hooks else {}

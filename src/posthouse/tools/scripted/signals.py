@@ -16,13 +16,16 @@ _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH)
 
 
 class Signals:
-    """What this process was sent and has not dealt with yet. One per process."""
+    """What this process was sent and has not dealt with yet. One per process may listen."""
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
         self._received: list[signal.Signals] = []
         self._deaf = False
         self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def listen(self) -> None:
+        """Take over this process's signals."""
         for number in _HANDLED:
             signal.signal(number, self._note)
 

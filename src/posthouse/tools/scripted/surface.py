@@ -58,7 +58,7 @@ def _is_up(title: str, plain: Sequence[str], composer: _Composer) -> bool:
     """Whether the program behind the composer is there, not only its first picture."""
     if composer.look.idle_title.startswith("{"):
         return any(" · " in row for row in plain[composer.row + 1 :])
-    return _IDLE_TITLE.match(title) is not None
+    return True
 
 
 def _composer(rows: Sequence[str], plain: Sequence[str]) -> _Composer | None:
@@ -127,7 +127,8 @@ def _dialog(plain: Sequence[str], *, above: int) -> str | None:
     An answer that lists such things stands above the composer; a dialog takes its place.
     """
     chosen = [row for row in range(above, len(plain)) if _CHOICE.match(plain[row])]
-    if not chosen or not any(_CANCEL.search(row) for row in plain[chosen[-1] :]):
+    # A narrow window breaks these rows anywhere between two words.
+    if not chosen or not _CANCEL.search(" ".join(" ".join(plain[chosen[-1] :]).split())):
         return None
-    text = "\n".join(plain)
+    text = " ".join(" ".join(plain).split())
     return next((name for name, words in _DIALOGS.items() if words in text), "unknown")

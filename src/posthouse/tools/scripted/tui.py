@@ -16,6 +16,7 @@ from posthouse.tools.scripted.agent import Agent, NoConversation
 from posthouse.tools.scripted.conversation import Conversation
 from posthouse.tools.scripted.interactive import Interactive
 from posthouse.tools.scripted.keys import KeyReader, Pressed
+from posthouse.tools.scripted.page import Page
 from posthouse.tools.scripted.painter import Painter
 
 _READ_BYTES = 65536
@@ -84,7 +85,9 @@ class _Loop:
         self._timers = timers
         self._keys = KeyReader()
         self._read_at = -inf
-        self._interactive = Interactive(agent, conversation, painter, now=time.monotonic())
+        banner = f"scripted agent · {agent.persona.name}\n{agent.working_directory}\n"
+        page = Page(painter, agent.persona.look, banner=banner)
+        self._interactive = Interactive(agent, conversation, page, now=time.monotonic())
 
     def run(self) -> int:
         if self._agent.arguments.prompt:

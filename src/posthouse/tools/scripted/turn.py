@@ -22,6 +22,8 @@ from posthouse.tools.scripted.directives import (
 from posthouse.tools.scripted.script import Move
 from posthouse.tools.scripted.stream import FAILURES
 
+#: No model answers at once: whoever watches sees the turn begin.
+_THINKING_SECONDS = 0.2
 _POLL_SECONDS = 0.05
 _RETRY_SECONDS = 0.5
 _NO = 2
@@ -37,6 +39,12 @@ class Stage(Protocol):
 
     def note(self, text: str) -> None:
         """Show a finished line of its own."""
+
+    def used(self, command: str) -> None:
+        """Show that a tool is used."""
+
+    def got(self, output: str) -> None:
+        """Show what it gave."""
 
     def ask(self, dialog: Dialog) -> None:
         """Put a question to the person; `Turn.answer` is called with the reply."""
@@ -60,7 +68,7 @@ class Turn:
         self.outcome: Outcome | None = None
         self._moves = moves
         self._stage = stage
-        self._resume_at: float | None = now
+        self._resume_at: float | None = now + _THINKING_SECONDS
         self._command: effects.Command | None = None
         self._asked: UseTool | Ask | None = None
 
@@ -140,7 +148,7 @@ class Turn:
         self.outcome = "error"
 
     def _use_tool(self, move: UseTool, command: str, needs_permission: bool) -> None:
-        self._stage.note(f"● Bash({command})")
+        self._stage.used(command)
         if needs_permission:
             self._put(move, dialog.permission(command))
         else:
@@ -154,5 +162,5 @@ class Turn:
         if command.exit_code() is None:
             self._resume_at = now + _POLL_SECONDS
             return
-        self._stage.note(f"  ⎿  {command.output() or '(no output)'}")
+        self._stage.got(command.output())
         self.close()

@@ -71,8 +71,9 @@ def frame(view: View) -> Frame:
         body, cursor = _composer_rows(view)
     room = max(0, view.rows - 1 - len(body))
     above = above[-room:] if room else []
-    rows = tuple([*above, *body][: view.rows])
-    return Frame(rows, (cursor[0] + len(above), cursor[1]))
+    rows = [*above, *body]
+    hidden = max(0, len(rows) - view.rows)
+    return Frame(tuple(rows[hidden:]), (max(0, cursor[0] + len(above) - hidden), cursor[1]))
 
 
 def _activity(view: View) -> list[str]:
@@ -123,7 +124,7 @@ def _dialog_rows(view: View, dialog: Dialog) -> list[str]:
     for number, choice in enumerate(dialog.choices):
         mark = look.selector if number == dialog.selected else " "
         rows += _clipped(f" {mark} {number + 1}. {choice}", view.columns)
-    return [*rows, "", *_clipped(look.dialog_footer, view.columns)]
+    return [*rows, "", *cells.wrap_words(look.dialog_footer, view.columns)]
 
 
 def _fill(template: str, view: View) -> str:

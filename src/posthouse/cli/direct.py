@@ -1,0 +1,96 @@
+"""Driving an agent from here, when no gateway does: the gateway's own adapters in a thread here."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from posthouse.errors import Conflict, PosthouseError
+from posthouse.sessions.session import Session
+
+if TYPE_CHECKING:
+    from posthouse.gateway.adapter import AgentAdapter, Prompt
+
+#: How long a prompt waits for a busy agent when nobody said how long.
+READY_SECONDS = 60.0
+
+
+class StillBusy(Conflict):
+    """The agent did not become ready in time; nothing was given to it."""
+
+    code = "agent_busy"
+
+
+class Carrier:
+    """Carries out one prompt while the caller looks at what it leaves on disk.
+
+    A daemon: a caller that gives up may leave. A turn that has begun goes on without us, only the
+    conversation it ran in is then not remembered for the next one.
+    """
+
+    def __init__(self, found: Session, prompt: "Prompt", *, ready_seconds: float) -> None:
+        self.error: PosthouseError | None = None
+        self._thread = threading.Thread(
+            target=self._run, args=(_carry(found, prompt, ready_seconds),), daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def is_over(self) -> bool:
+        return not self._thread.is_alive()
+
+    def join(self, seconds: float | None = None) -> None:
+        self._thread.join(seconds)
+
+    def finish(self) -> None:
+        """Wait for the end.
+
+        Raises:
+            PosthouseError: It was not carried out.
+        """
+        self.join()
+        if self.error is not None:
+            raise self.error
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            asyncio.run(work)
+        except PosthouseError as error:
+            self.error = error
+
+
+def interrupt(found: Session) -> bool:
+    """Interrupt the turn that runs now. False: there is none."""
+
+    async def work() -> bool:
+        adapter = await _open(found)
+        try:
+            running = await adapter.running_turn()
+            return running is not None and await running.interrupt()
+        finally:
+            await adapter.close()
+
+    return asyncio.run(work())
+
+
+async def _carry(found: Session, prompt: "Prompt", ready_seconds: float) -> None:
+    adapter = await _open(found)
+    try:
+        try:
+            async with asyncio.timeout(ready_seconds):
+                await adapter.wait_ready()
+        except TimeoutError:
+            raise StillBusy(
+                f"agent {found.agent_name!r} did not become ready within {ready_seconds:g} s"
+            ) from None
+        await adapter.carry_out(prompt)
+    finally:
+        await adapter.close()
+
+
+async def _open(found: Session) -> "AgentAdapter":
+    from posthouse.gateway import adapters
+
+    adapter = adapters.of(found)
+    await adapter.open(lambda: None)
+    return adapter

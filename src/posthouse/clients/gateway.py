@@ -1,0 +1,185 @@
+"""Talks to one live gateway.
+
+Connects straight to its listener; proxy variables count only for whoever asks for that, because the
+gateway is on this machine.
+"""
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
+
+_JSON = {"Content-Type": "application/json"}
+_MAX_ANSWER_BYTES = 8 << 20
+_NOT_A_GATEWAY = "it answered with something that is not JSON; is that port a gateway's?"
+
+
+class GatewayUnreachable(Unavailable):
+    """Nobody answered there in time. A request may still have been accepted."""
+
+    code = "gateway_unreachable"
+
+
+class GatewayRefused(PosthouseError):
+    """The gateway said no. Also of the family that its status stands for."""
+
+    code = "gateway_refused"
+
+    def __init__(self, status: int, detail: Any) -> None:
+        super().__init__(_words(detail) or f"the gateway answered {status}")
+        self.status = status
+        #: As the gateway sent it: a text, an object, or a list of problems.
+        self.detail = detail
+
+
+class GatewayInvalid(GatewayRefused, InvalidInput):
+    """The request must be changed."""
+
+
+class GatewayNotFound(GatewayRefused, NotFound):
+    """The gateway has no such thing."""
+
+
+class GatewayConflict(GatewayRefused, Conflict):
+    """Not in this state."""
+
+
+class GatewayDenied(GatewayRefused, Denied):
+    """The gateway does not serve this caller."""
+
+
+class GatewayUnavailable(GatewayRefused, Unavailable):
+    """The gateway is there; its agent or its disk is not."""
+
+
+_FAMILIES: Mapping[int, type[GatewayRefused]] = {
+    403: GatewayDenied,
+    404: GatewayNotFound,
+    409: GatewayConflict,
+    503: GatewayUnavailable,
+}
+
+
+class GatewayClient:
+    """One gateway, by its published address. Keeps no connection open."""
+
+    def __init__(
+        self, host: str, port: int, *, timeout_seconds: float = 5.0, respect_proxy: bool = False
+    ) -> None:
+        # 0.0.0.0 is where it listens, not where it can be reached.
+        self._address = ("127.0.0.1" if host == "0.0.0.0" else host, port)
+        self._timeout_seconds = timeout_seconds
+        self._respect_proxy = respect_proxy
+
+    def health(self) -> dict[str, Any]:
+        return self._ask("GET", "/health")
+
+    def status(self) -> dict[str, Any]:
+        return self._ask("GET", "/v1/status")
+
+    def submit_prompt(
+        self,
+        prompt: str,
+        *,
+        turn_id: str | None = None,
+        chat_session: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        reasoning_level: int | None = None,
+    ) -> dict[str, Any]:
+        """Queue *prompt*; the accepted request. When this returns it is on disk."""
+        payload: dict[str, Any] = {"prompt": prompt}
+        if turn_id is not None:
+            payload["turn_id"] = turn_id
+        if chat_session is not None:
+            payload["chat_session"] = dict(chat_session)
+        if model is not None or reasoning_level is not None:
+            payload["execution"] = {"model": _model(model, reasoning_level)}
+        return self._submit("submit_prompt", payload)
+
+    def interrupt(self) -> dict[str, Any]:
+        """Interrupt what runs now; the accepted request."""
+        return self._submit("interrupt", {})
+
+    def _submit(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        return self._ask("POST", "/v1/requests", {"schema_version": 1, "kind": kind, "payload": payload})
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """One question and its answer.
+
+        Raises:
+            GatewayUnreachable: Nobody answered.
+            GatewayRefused: It said no.
+        """
+        content = None if body is None else json.dumps(body).encode()
+        try:
+            exchange = self._through_proxy if self._respect_proxy else self._directly
+            status, answer = exchange(method, path, content)
+        except (OSError, http.client.HTTPException) as error:
+            host, port = self._address
+            raise GatewayUnreachable(
+                f"the gateway at {host}:{port} does not answer: {error or type(error).__name__}"
+            ) from error
+        return _read(status, answer)
+
+    def _directly(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection(*self._address, timeout=self._timeout_seconds)
+        try:
+            connection.request(method, path, content, _JSON if content is not None else {})
+            response = connection.getresponse()
+            return response.status, response.read(_MAX_ANSWER_BYTES)
+        finally:
+            connection.close()
+
+    def _through_proxy(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
+        host, port = self._address
+        request = urllib.request.Request(
+            f"http://{host}:{port}{path}", content, _JSON if content is not None else {}, method=method
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=self._timeout_seconds) as response:
+                return response.status, response.read(_MAX_ANSWER_BYTES)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, refused.read(_MAX_ANSWER_BYTES)
+
+
+def _read(status: int, answer: bytes) -> dict[str, Any]:
+    try:
+        decoded = json.loads(answer)
+    except ValueError as error:
+        raise GatewayUnreachable(_NOT_A_GATEWAY) from error
+    if not isinstance(decoded, dict):
+        raise GatewayUnreachable(_NOT_A_GATEWAY)
+    if 200 <= status < 300:
+        return decoded
+    family = _FAMILIES.get(status) or (GatewayInvalid if 400 <= status < 500 else GatewayUnavailable)
+    raise family(status, decoded.get("detail"))
+
+
+def _model(name: str | None, level: int | None) -> dict[str, Any]:
+    chosen: dict[str, Any] = {}
+    if name is not None:
+        chosen["name"] = name
+    if level is not None:
+        chosen["reasoning"] = {"level": level}
+    return chosen
+
+
+def _words(detail: Any) -> str:
+    """*detail* for a person: a text, the text inside an object, or the problems of a body one by one."""
+    if isinstance(detail, str):
+        return detail
+    if isinstance(detail, dict):
+        return str(detail.get("detail", detail))
+    if isinstance(detail, list):
+        return "; ".join(_problem(one) for one in detail if isinstance(one, dict))
+    return ""
+
+
+def _problem(one: Mapping[str, Any]) -> str:
+    place = ".".join(str(part) for part in one.get("loc", ()) if part != "body")
+    return f"{place}: {one.get('msg')}" if place else str(one.get("msg"))

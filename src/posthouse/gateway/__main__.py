@@ -1,0 +1,164 @@
+"""The gateway process: one gateway, until SIGTERM or Ctrl-C.
+
+A process entry, so this module reads the environment.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import get_args
+
+from posthouse.contracts import gateway_files as gf
+from posthouse.contracts import names
+from posthouse.errors import Conflict, InvalidInput, PosthouseError
+from posthouse.gateway import adapters, app, files
+from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
+from posthouse.gateway.server import Server, bind
+from posthouse.gateway.service import Gateway
+from posthouse.gateway.status import Binding
+from posthouse.queue import open_queue
+from posthouse.sessions import session as sessions
+from posthouse.sessions.session import Session
+from posthouse.support import crashpoints, locks
+from posthouse.support.files import private_folder
+
+
+class AlreadyServed(Conflict):
+    """Another gateway serves that root; nothing was touched."""
+
+    code = "already_served"
+
+
+class BadSurroundings(InvalidInput):
+    """The variables that say where this process runs contradict each other."""
+
+    code = "bad_surroundings"
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Serve until told to stop. Exit code 1, with the reason on stderr, when that is impossible."""
+    given = _parse(arguments)
+    crashpoints.arm(environment.get(names.CRASH_AT))
+    root: Path = given.gateway_root.resolve()
+    for folder in ("run", "logs"):
+        private_folder(root / folder)
+    try:
+        session = sessions.read(root.parent / names.MANIFEST_FILE)
+        with locks.hold(root / LOCK, wait_seconds=LOCK_WAIT_SECONDS):
+            listener = bind(given.host, given.port)
+            _run(session, listener, environment)
+    except locks.LockHeld as held:
+        return _refuse(AlreadyServed(f"process {held.holder} already serves {root}; detach it first"))
+    except PosthouseError as error:
+        return _refuse(error)
+    return 0
+
+
+def _refuse(error: PosthouseError) -> int:
+    sys.stderr.write(f"gateway: {error}\n")
+    return 1
+
+
+def _run(session: Session, listener: socket.socket, environment: Mapping[str, str]) -> None:
+
+    import uvloop  # after the refusals, which need no loop
+
+    binding = _binding(session, listener, environment)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        loop.run(_serve(session, listener, binding))
+
+
+async def _serve(session: Session, listener: socket.socket, binding: Binding) -> None:
+    on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
+    root = session.gateway_root
+    log = files.running_log(root / gf.LOG, *on_terminal)
+    attach = files.live_attach(session, binding)
+    gateway = Gateway(
+        attach=attach,
+        binding=binding,
+        queue=await open_queue(root / gf.QUEUE),
+        adapter=adapters.of(session),
+        journal=files.Journal(root / gf.EVENTS),
+        publisher=files.Publisher(session, attach, binding, log),
+        log=log,
+    )
+    server = Server(app.build(gateway))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, server.stop)
+    await gateway.start()
+    log.info("gateway started", extra={"host": binding.host, "port": binding.port, "pid": os.getpid()})
+    try:
+        await server.listen(listener)
+    finally:
+        await gateway.stop()
+        log.info("gateway stopped", extra={"pid": os.getpid()})
+
+
+def _binding(session: Session, listener: socket.socket, environment: Mapping[str, str]) -> Binding:
+    host, port = listener.getsockname()
+    mode = environment.get(names.GATEWAY_EXECUTION_MODE, "").strip() or "detached_process"
+    if mode not in get_args(gf.ExecutionMode):
+        raise BadSurroundings(f"{names.GATEWAY_EXECUTION_MODE} is {mode!r}; there is no such mode")
+    if mode == "detached_process":
+        return Binding(host=host, port=port)
+    window_id, index, pane_id = _window(session, environment)
+    if index == "0":
+        raise BadSurroundings("window 0 is the agent's; a gateway never runs there")
+    return Binding(
+        host=host,
+        port=port,
+        mode="tmux_auxiliary_window",
+        tmux_window_id=window_id,
+        tmux_window_index=index,
+        tmux_pane_id=pane_id,
+    )
+
+
+def _window(session: Session, environment: Mapping[str, str]) -> tuple[str, str, str]:
+    """Window id, index and pane of this process: as it was told, or as tmux tells."""
+    variables = (names.GATEWAY_TMUX_WINDOW_ID, names.GATEWAY_TMUX_WINDOW_INDEX, names.GATEWAY_TMUX_PANE_ID)
+    window_id, index, pane_id = (environment.get(name, "") for name in variables)
+    if window_id and index and pane_id:
+        return window_id, index, pane_id
+    pane_id = environment.get("TMUX_PANE", "")
+    if not pane_id:
+        raise BadSurroundings("a gateway in a tmux window must be started inside tmux")
+    told = session.tmux.run("display-message", "-p", "-t", pane_id, "#{window_id} #{window_index}")
+    window_id, _, index = told.partition(" ")
+    return window_id, index, pane_id
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m posthouse.gateway", description="Serve one agent's gateway."
+    )
+    parser.add_argument("--gateway-root", type=Path, required=True, help="the session's gateway folder")
+    parser.add_argument("--host", choices=get_args(gf.Host), default="127.0.0.1")
+    parser.add_argument("--port", type=_port, default=0, help="0: any free one")
+    for timing in gf.TrackingTimings.__struct_fields__:
+        parser.add_argument(f"--tui-{timing.replace('_', '-')}", type=_positive_seconds)
+    return parser.parse_args(arguments)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port (0 to 65535)")
+    return port
+
+
+def _positive_seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return seconds
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

@@ -1,0 +1,248 @@
+"""A headless agent: each prompt is a turn of its own in the agent's pane."""
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec import structs
+
+from posthouse import tools
+from posthouse.contracts import names
+from posthouse.contracts.events import Detail, Style
+from posthouse.contracts.manifest import Headless, Manifest
+from posthouse.errors import Unavailable
+from posthouse.gateway.adapter import AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn, Standing
+from posthouse.gateway.adapters.link import Link
+from posthouse.sessions import chat, secrets, start
+from posthouse.sessions import session as sessions
+from posthouse.sessions.session import Session
+from posthouse.terminal.control import ControlClient
+from posthouse.tools.tool import Chat, TurnOrder
+from posthouse.turns import runner
+from posthouse.turns.order import Order
+from posthouse.turns.runner import TurnActive
+from posthouse.turns.state import TurnState
+from posthouse.turns.turn import Turn
+
+
+class NoCurrentChat(PromptFailed):
+    """The prompt asks for the current conversation, and there is none yet."""
+
+    code = "missing_current_chat_session"
+
+    def __init__(self) -> None:
+        super().__init__("no conversation is pinned yet; ask for a new one, or leave chat_session out")
+
+
+class _Running:
+    """A turn that can be interrupted without stopping the loop."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    async def interrupt(self) -> bool:
+        return await asyncio.to_thread(self._turn.interrupt)
+
+
+class HeadlessAdapter:
+    """One headless agent."""
+
+    is_headless = True
+
+    def __init__(self, session: Session) -> None:
+        self._link = Link(session, output=False)
+        self._standing = _gone("nobody has looked yet")
+        self._on_change: Callable[[], None] = lambda: None
+        self._keeper: asyncio.Task[None] | None = None
+
+    @property
+    def standing(self) -> Standing:
+        return self._standing
+
+    async def open(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        await self.look()
+        self._keeper = asyncio.create_task(self._link.keep(self._follow, self._lost))
+
+    async def look(self) -> Standing:
+        await self._link.attach()
+        self._link.hurry()
+        await self._see()
+        return self._standing
+
+    async def wait_ready(self) -> None:
+        """Return when no turn runs, whoever started it: a gateway that died may have left one."""
+        self._require()
+        turn = await self._active()
+        if turn is not None:
+            await turn.ended()
+            self._require()
+
+    async def carry_out(self, prompt: Prompt) -> None:
+        self._require()
+        session = await asyncio.to_thread(_count_turn, self._link.session)
+        order = order_of(session, prompt)
+        try:
+            turn = await asyncio.to_thread(
+                runner.start,
+                session.tmux,
+                session.tmux_session_name,
+                session.turns_root,
+                order,
+                secrets=secrets.read(session.root),
+            )
+        except TurnActive as error:
+            raise AgentBusy(str(error)) from error
+        await self._see()
+        state = await turn.ended()
+        if state.status == "completed":
+            await self._pin(session, state)
+        await self._see()
+        if state.status != "completed":
+            raise PromptFailed(f"turn {state.turn_id} {state.status}: {state.error or 'it gave no reason'}")
+
+    async def running_turn(self) -> RunningTurn | None:
+        turn = await self._active()
+        return None if turn is None else _Running(turn)
+
+    async def close(self) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+        await self._link.close()
+
+    def _require(self) -> None:
+        if self._standing.connectivity == "unavailable":
+            raise AgentGone(self._standing.detail)
+
+    async def _active(self) -> Turn | None:
+        return await asyncio.to_thread(runner.active, self._link.session.turns_root)
+
+    async def _pin(self, session: Session, state: TurnState) -> None:
+        """Let the next turn continue this one's conversation."""
+
+        def pinned(manifest: Manifest) -> Manifest:
+            return chat.after_turn(manifest, turn_index=state.turn_index, chat_id=state.session_id)
+
+        await asyncio.to_thread(sessions.update, session, pinned)
+        if state.session_id is not None and self._link.client is not None:
+            try:
+                await self._link.client.command(
+                    "set-environment",
+                    "-t",
+                    f"={session.tmux_session_name}",
+                    names.RESUME_ID,
+                    state.session_id,
+                )
+            except Unavailable:
+                return  # the session has just ended; the manifest has the conversation
+
+    async def _follow(self, client: ControlClient) -> None:
+        """One look after each attachment: a session without its pane is not relaunched in place."""
+        await self._see()
+
+    async def _see(self) -> None:
+        """Look at the session and say so if something changed."""
+        pane = await self._link.agent_pane()
+        if pane is None:
+            self._stand(_gone(self._link.reason))
+            return
+        generation = self._link.session.manifest.registry_generation_id or self._link.session.session_id
+        instance_id = f"{generation}:{pane.pane_id}"
+        if instance_id == self._standing.instance_id:
+            is_known = self._standing.is_known
+        else:
+            is_known = await self._link.is_named(lambda made: _pane_of(made.manifest) == pane.pane_id)
+        self._stand(
+            Standing(
+                connectivity="connected",
+                eligibility="ready" if await self._active() is None else "not_ready",
+                instance_id=instance_id,
+                is_known=is_known,
+            )
+        )
+
+    def _lost(self) -> None:
+        self._stand(_gone(self._link.reason))
+
+    def _stand(self, standing: Standing) -> None:
+        if standing != self._standing:
+            self._standing = standing
+            self._on_change()
+
+
+def choose_chat(prompt: Prompt, headless: Headless) -> Chat:
+    """The conversation that *prompt* continues.
+
+    Raises:
+        NoCurrentChat: It asks for the current one, and there is none.
+    """
+    match prompt.chat_mode:
+        case None | "auto":
+            return chat.next_chat(headless)
+        case "current" if headless.session_id is None:
+            raise NoCurrentChat
+        case "current":
+            return Chat(mode="exact", id=headless.session_id)
+        case "tool_last_or_new":
+            return Chat(mode="latest")
+        case mode:
+            return Chat(mode=mode, id=prompt.chat_id)
+
+
+def order_of(session: Session, prompt: Prompt) -> Order:
+    """The turn that carries out *prompt*; the manifest has already counted it.
+
+    Raises:
+        NoCurrentChat: As `choose_chat`.
+    """
+    manifest = session.manifest
+    if manifest.headless is None:
+        raise ValueError(f"backend {manifest.backend} has no headless turns")
+    program = tools.load(manifest.tool).turn_program(
+        start.launch_of(session),
+        TurnOrder(
+            prompt=prompt.text,
+            chat=choose_chat(prompt, manifest.headless),
+            model=prompt.model,
+            reasoning_level=prompt.reasoning_level,
+        ),
+    )
+    return Order(
+        turn_id=prompt.turn_id or runner.new_turn_id(),
+        turn_index=manifest.headless.turn_index,
+        tool=manifest.tool,
+        argv=program.argv,
+        environment=program.environment,
+        stdin=program.stdin,
+        working_directory=manifest.working_directory,
+        style=_style(manifest.launch_plan.metadata.get("headless_display_style")),
+        detail=_detail(manifest.launch_plan.metadata.get("headless_display_detail")),
+    )
+
+
+def _count_turn(session: Session) -> Session:
+    """Take the next turn index, on disk before the turn exists, so that no two turns share one."""
+
+    def counted(manifest: Manifest) -> Manifest:
+        if manifest.headless is None:
+            return manifest
+        index = manifest.headless.turn_index + 1
+        return chat.with_headless(manifest, structs.replace(manifest.headless, turn_index=index))
+
+    return sessions.update(session, counted)
+
+
+def _pane_of(manifest: Manifest) -> str | None:
+    return None if manifest.tmux is None else manifest.tmux.primary_pane_id
+
+
+def _style(value: object) -> Style:
+    return "json" if value == "json" else "fancy" if value == "fancy" else "plain"
+
+
+def _detail(value: object) -> Detail:
+    return "detail" if value == "detail" else "concise"
+
+
+def _gone(detail: str) -> Standing:
+    return Standing(connectivity="unavailable", eligibility="unknown", detail=detail)

@@ -1,0 +1,149 @@
+"""Starting a gateway's process, detached or in a window of the agent's own tmux session."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from posthouse.contracts import gateway_files as gf
+from posthouse.contracts import names
+from posthouse.errors import PosthouseError, Unavailable
+from posthouse.gateway import holder
+from posthouse.sessions.session import Session
+from posthouse.support import files, processes
+from posthouse.terminal import session as terminal
+from posthouse.terminal.pane import Pane
+
+_START_SECONDS = 10.0
+_POLL_SECONDS = 0.05
+_TAIL_LINES = 5
+#: A killed gateway stops answering a moment before its lock is free.
+_LAST_MOMENTS_SECONDS = 2.0
+#: What a gateway may know of its starter's surroundings: nothing that could be a secret.
+_INHERITED = frozenset(
+    ("HOME", "PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMUX_TMPDIR", "PYTHONPATH")
+)
+_INHERITED_PREFIXES = ("LC_", "XDG_", "POSTHOUSE_")
+
+
+class AttachFailed(Unavailable):
+    """The gateway did not come up; nothing of it is left running."""
+
+    code = "attach_failed"
+
+
+def start(
+    session: Session,
+    wish: gf.DesiredConfig,
+    environment: Mapping[str, str],
+    *,
+    live: Callable[[], gf.CurrentInstance | None],
+) -> gf.CurrentInstance:
+    """Start the process and wait until *live* sees it.
+
+    Raises:
+        AttachFailed: It did not come up; the message has the last lines of its log.
+    """
+    root = session.gateway_root
+    pid = holder.holder_of(root)
+    if pid is not None and not processes.wait_exit(pid, seconds=_LAST_MOMENTS_SECONDS):
+        raise AttachFailed(f"gateway process {pid} holds {root} but does not answer; detach it first")
+    (root / gf.CURRENT_INSTANCE).unlink(missing_ok=True)
+    started = _start_in(wish.desired_execution_mode)(session, _command(root, wish), environment)
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and started.is_running():
+        if (instance := live()) is not None:
+            started.let_go()
+            return instance
+        time.sleep(_POLL_SECONDS)
+    holder.end(root)
+    started.end()
+    raise AttachFailed(f"the gateway of {session.agent_name} did not start:\n{_tail(root / gf.LOG)}")
+
+
+class _Detached:
+    """A process in a session of its own, so that no terminal's end reaches it."""
+
+    def __init__(self, session: Session, command: list[str], environment: Mapping[str, str]) -> None:
+        log = session.gateway_root / gf.LOG
+        files.private_folder(log.parent)
+        surroundings = {**_inherited(environment), names.GATEWAY_EXECUTION_MODE: "detached_process"}
+        # The gateway writes here itself; this catches what it says before it can, and if it crashes.
+        with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab") as output:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=surroundings,
+                cwd=session.gateway_root,
+                start_new_session=True,
+            )
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def let_go(self) -> None:
+        # It outlives us; this keeps Python from warning that nobody waits for it.
+        self._process.returncode = 0
+
+    def end(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+
+class _InWindow:
+    """A process in a window beside the agent's. tmux gives it an index that is never 0."""
+
+    def __init__(self, session: Session, command: list[str], environment: Mapping[str, str]) -> None:
+        surroundings = {**_inherited(environment), names.GATEWAY_EXECUTION_MODE: "tmux_auxiliary_window"}
+        self._tmux = session.tmux
+        self._pane: Pane = terminal.new_window(
+            self._tmux,
+            session.tmux_session_name,
+            names.GATEWAY_WINDOW,
+            command,
+            environment=surroundings,
+            working_directory=session.gateway_root,
+        )
+
+    def is_running(self) -> bool:
+        return processes.identify(self._pane.pid) is not None
+
+    def let_go(self) -> None:
+        """tmux is its parent."""
+
+    def end(self) -> None:
+        try:
+            self._tmux.run("kill-window", "-t", self._pane.window_id)
+        except PosthouseError:
+            return  # it closed by itself
+
+
+def _start_in(mode: gf.ExecutionMode) -> type[_Detached] | type[_InWindow]:
+    return _InWindow if mode == "tmux_auxiliary_window" else _Detached
+
+
+def _command(root: Path, wish: gf.DesiredConfig) -> list[str]:
+    command = [sys.executable, "-m", "posthouse.gateway", "--gateway-root", str(root)]
+    return [*command, "--host", wish.desired_host or "127.0.0.1", "--port", str(wish.desired_port or 0)]
+
+
+def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
+    }
+
+
+def _tail(log: Path) -> str:
+    """The last lines of *log*, for a message."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
+    except FileNotFoundError:
+        lines = []
+    return "\n".join(lines) or "it said nothing"

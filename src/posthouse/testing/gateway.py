@@ -1,0 +1,163 @@
+"""Stand-ins for a gateway's surroundings: an agent that obeys its test, and a caller without a network."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Scope
+
+from posthouse.gateway.adapter import AgentGone, Prompt, RunningTurn, Standing
+
+
+class FakeAgent:
+    """An agent in memory. It takes prompts at once, unless the test holds it."""
+
+    def __init__(self, *, is_headless: bool = True) -> None:
+        self._is_headless = is_headless
+        self._standing = Standing(connectivity="unavailable", eligibility="unknown", detail="not started")
+        self._on_change: Callable[[], None] = lambda: None
+        self._may_start = asyncio.Event()
+        self._may_end = asyncio.Event()
+        self._may_start.set()
+        self._may_end.set()
+        self._turn: _FakeTurn | None = None
+        #: Every prompt that reached it, in order.
+        self.received: list[Prompt] = []
+        #: What the next prompt ends with.
+        self.failure: Exception | None = None
+
+    @property
+    def is_headless(self) -> bool:
+        return self._is_headless
+
+    @property
+    def standing(self) -> Standing:
+        return self._standing
+
+    def appear(self, instance_id: str = "one", *, is_known: bool = True) -> None:
+        """Be there, as that instance."""
+        self._stand(
+            Standing(
+                connectivity="connected", eligibility="ready", instance_id=instance_id, is_known=is_known
+            )
+        )
+
+    def vanish(self, detail: str = "it ended") -> None:
+        self._stand(Standing(connectivity="unavailable", eligibility="unknown", detail=detail))
+
+    def be_busy(self) -> None:
+        """Take no prompt until `be_ready`."""
+        self._may_start.clear()
+
+    def be_ready(self) -> None:
+        self._may_start.set()
+
+    def hold(self) -> None:
+        """Keep turns from ending until `let_go`."""
+        self._may_end.clear()
+
+    def let_go(self) -> None:
+        self._may_end.set()
+
+    async def open(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+
+    async def look(self) -> Standing:
+        return self._standing
+
+    async def wait_ready(self) -> None:
+        await self._may_start.wait()
+        if self._standing.connectivity == "unavailable":
+            raise AgentGone(self._standing.detail)
+
+    async def carry_out(self, prompt: Prompt) -> None:
+        self.received.append(prompt)
+        self._turn = _FakeTurn(self._may_end)
+        try:
+            await self._may_end.wait()
+        finally:
+            self._turn = None
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
+
+    async def running_turn(self) -> RunningTurn | None:
+        return self._turn
+
+    async def close(self) -> None:
+        self._on_change = lambda: None
+
+    def _stand(self, standing: Standing) -> None:
+        self._standing = standing
+        self._on_change()
+
+
+class _FakeTurn:
+    def __init__(self, may_end: asyncio.Event) -> None:
+        self._may_end = may_end
+
+    async def interrupt(self) -> bool:
+        was_running = not self._may_end.is_set()
+        self._may_end.set()
+        return was_running
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an application answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+async def call(
+    app: ASGIApp,
+    method: str,
+    path: str,
+    body: bytes | Mapping[str, Any] | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    client: tuple[str, int] = ("127.0.0.1", 50000),
+    keep: Callable[[Answer], None] = lambda _: None,
+) -> Answer:
+    """Ask *app* as its server would: with a loopback Host, and JSON for a mapping.
+
+    *keep* is given the answer even when the application raises after it.
+    """
+    content = json.dumps(body).encode() if isinstance(body, Mapping) else body or b""
+    given = {"host": "127.0.0.1:43123", "content-type": "application/json", **(headers or {})}
+    scope: Scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+        "client": client,
+        "scheme": "http",
+    }
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    try:
+        await app(scope, receive, send)
+    finally:
+        if sent:
+            keep(_answer(sent))
+    return _answer(sent)
+
+
+def _answer(sent: list[Message]) -> Answer:
+    start, *parts = sent
+    text = b"".join(part.get("body", b"") for part in parts)
+    named = {name.decode(): value.decode() for name, value in start["headers"]}
+    return Answer(start["status"], named, json.loads(text))

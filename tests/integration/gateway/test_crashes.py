@@ -1,0 +1,166 @@
+"""A gateway killed at any moment: nothing accepted is lost, nothing is carried out twice."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from posthouse.gateway import attach
+from posthouse.gateway.process import AttachFailed
+from posthouse.queue.store import DIED_RUNNING
+
+# What `house` is, is told in conftest.py; tests can't import it from there.
+House = Any
+
+#: A gateway around an agent that writes down what it receives. Armed once it runs, it is given one prompt and
+#: says when that is accepted; started without a number it only carries on what waits.
+LIFE = """
+import asyncio, logging, sys
+from pathlib import Path
+
+from posthouse.contracts.gateway_http import SubmitPromptPayload, SubmitPromptRequest
+from posthouse.gateway.adapter import Prompt
+from posthouse.gateway.files import Journal, Publisher, live_attach, running_log
+from posthouse.gateway.service import Gateway
+from posthouse.gateway.status import Binding
+from posthouse.queue import open_queue
+from posthouse.sessions import session as sessions
+from posthouse.support import crashpoints
+from posthouse.testing.gateway import FakeAgent
+
+class Writing(FakeAgent):
+    async def carry_out(self, prompt: Prompt) -> None:
+        with open(truth, "a") as log:
+            log.write(prompt.text + "\\n")
+        crashpoints.reach("agent has it")
+
+async def life() -> None:
+    session = sessions.read(Path(manifest))
+    root, binding = session.gateway_root, Binding(host="127.0.0.1", port=1)
+    log, attach = running_log(root / "logs/gateway.log"), live_attach(session, binding)
+    agent = Writing()
+    agent.appear()
+    gateway = Gateway(
+        attach=attach, binding=binding, queue=await open_queue(root / "queue.sqlite"), adapter=agent,
+        journal=Journal(root / "events.jsonl"), publisher=Publisher(session, attach, binding, log), log=log,
+    )
+    await gateway.start()
+    if steps:
+        crashpoints.arm(steps)
+        order = SubmitPromptRequest(kind="submit_prompt", payload=SubmitPromptPayload(prompt=f"prompt {steps}"))
+        print("accepted", (await gateway.submit(order)).request_id, flush=True)
+    while gateway.status().queue_depth:
+        await asyncio.sleep(0.005)
+    await gateway.stop()
+
+manifest, truth, steps = sys.argv[1:]
+asyncio.run(life())
+"""
+
+
+def live_once(session: Any, truth: Path, steps: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", LIFE, str(session.manifest_path), str(truth), steps],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def story_of(session: Any, request_id: str) -> tuple[str, str | None]:
+    with sqlite3.connect(session.gateway_root / "queue.sqlite") as connection:
+        found: tuple[str, str | None] = connection.execute(
+            "SELECT state, error_detail FROM gateway_requests WHERE request_id = ?", (request_id,)
+        ).fetchone()
+    return found
+
+
+def test_a_gateway_may_die_at_any_step(house: House, tmp_path: Path) -> None:
+    """Whatever step it dies at, the next gateway finds what was accepted, and the agent gets it once at most.
+
+    A completed request reached the agent; a failed one says that the gateway stopped.
+    """
+    session = house.launch(headless=True)
+    truth = tmp_path / "truth.txt"
+    truth.touch()
+    deaths = 0
+    while True:
+        first = live_once(session, truth, str(deaths + 1))
+        second = live_once(session, truth, "")
+        assert second.returncode == 0, second.stderr
+        times = truth.read_text().splitlines().count(f"prompt {deaths + 1}")
+        if first.returncode == 0:
+            assert times == 1
+            break
+        assert first.returncode == -signal.SIGKILL, first.stderr
+        deaths += 1
+        if first.stdout.startswith("accepted "):
+            story = story_of(session, first.stdout.split()[1])
+            assert story in (("completed", None), ("failed", DIED_RUNNING)), first.stderr
+            assert times == 1 if story[0] == "completed" else times <= 1, first.stderr
+        else:
+            assert times <= 1, first.stderr
+
+    assert deaths >= 8
+    assert {state for _, state, _ in house.rows(session)} == {"completed", "failed"}
+
+
+def test_a_killed_gateway_leaves_its_turn_running_and_the_next_one_waits_for_it(house: House) -> None:
+    """The turn ends by itself, its request is failed and not repeated, and nothing starts meanwhile."""
+    session = house.launch(headless=True)
+    house.attach(session)
+    client = house.client(session)
+    client.submit_prompt("long [[wait 3]]")
+    client.submit_prompt("next [[say hello]]")
+    house.truth(session).wait(lambda log: len(log.prompts()) == 1)
+    there = attach.live(session)
+    assert there is not None
+
+    os.kill(there.pid, signal.SIGKILL)
+    house.until(lambda: attach.live(session) is None)
+    house.attach(session)
+    house.settle(session)
+
+    assert house.rows(session) == [
+        ("submit_prompt", "failed", DIED_RUNNING),
+        ("submit_prompt", "completed", None),
+    ]
+    log = house.truth(session).events("prompt", "answer")
+    assert [event["event"] for event in log] == ["prompt", "answer", "prompt", "answer"]
+
+
+def test_a_killed_gateway_is_not_taken_for_a_live_one(house: House) -> None:
+    """Its files are still there; detach cleans up after it, and attach starts anew."""
+    session = house.launch(headless=True)
+    house.attach(session)
+    there = attach.live(session)
+    assert there is not None
+
+    os.kill(there.pid, signal.SIGKILL)
+    house.until(lambda: attach.live(session) is None)
+
+    assert (session.gateway_root / "run/current-instance.json").exists()
+    assert attach.detach(session, house.registry).detail == "no gateway was attached"
+    assert not (session.gateway_root / "run/current-instance.json").exists()
+    assert house.attach(session).gateway_port == there.port
+
+
+@pytest.mark.parametrize("crash_at", [1, 4, 8, 12])
+def test_a_gateway_that_dies_while_starting_can_be_attached_again(house: House, crash_at: int) -> None:
+    """A crash in the middle of its first writes is told, and leaves nothing in the way."""
+    session = house.launch(headless=True)
+
+    with pytest.raises(AttachFailed, match="crashpoint"):
+        house.attach(session, crash_at=crash_at)
+
+    assert attach.live(session) is None
+    house.attach(session)
+    house.client(session).submit_prompt("hello [[say hello]]")
+    house.settle(session)
+    assert house.rows(session) == [("submit_prompt", "completed", None)]

@@ -1,0 +1,157 @@
+"""Commands for a real tmux server, by plain processes."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from posthouse.support.processes import tree
+from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxRefused
+
+#: Anything a person or a program may send, with what tmux could stumble over made likely.
+hostile = (
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                [";", "\n", "#", "#{pid}", "$HOME", "~", '"', "'", "\\", "{", "}", "%%", " ", "-", "\x1b"]
+            ),
+            st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=5),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+    .map("".join)
+    .filter(bool)
+)
+
+
+@pytest.fixture
+def tmux(tmux_server: Server) -> Tmux:
+    tmux = Tmux(tmux_server)
+    tmux.run("new-session", "-d", "-s", "s", "sleep", "infinity")
+    return tmux
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=hostile)
+def test_hostile_text_stays_one_argument_of_a_process(tmux: Tmux, text: str) -> None:
+    """What goes in by argv comes out byte for byte, and nothing else happened."""
+    tmux.run("set-buffer", "-b", "x", "--", text)
+
+    assert tmux.run("show-buffer", "-b", "x") == text.removesuffix("\n")
+    assert tmux.run("list-buffers", "-F", "#{buffer_name}") == "x"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=hostile)
+def test_hostile_text_stays_one_argument_of_a_pipe(tmux: Tmux, text: str) -> None:
+    """What goes in by the control pipe comes out byte for byte, and nothing else happened."""
+    replies = tmux.batch(
+        "s",
+        [
+            ["set-buffer", "-b", "x", "--", text],
+            ["list-buffers", "-F", "#{buffer_name}"],
+            ["set-environment", "--", "VALUE", text],
+        ],
+    )
+
+    assert replies == ["", "x", ""]
+    assert tmux.run("show-buffer", "-b", "x") == text.removesuffix("\n")
+    assert tmux.run("show-environment", "VALUE") == f"VALUE={text}"
+
+
+def test_several_commands_are_one_step(tmux: Tmux) -> None:
+    """A `;` between commands is ours, one inside an argument is text."""
+    printed = tmux.run_all([["display-message", "-p", "a;"], ["display-message", "-p", ";"]])
+
+    assert printed == "a;\n;"
+
+
+def test_a_batch_answers_each_command_and_raises_the_first_failure(tmux: Tmux) -> None:
+    """All are tried, so that the session is not left half done by a harmless failure."""
+    with pytest.raises(TmuxRefused, match="can't find session: nope") as refused:
+        tmux.batch("s", [["kill-session", "-t", "=nope"], ["set-environment", "A", "1"]])
+
+    assert refused.value.is_not_found
+    assert tmux.run("show-environment", "A") == "A=1"
+
+
+def test_a_batch_for_a_missing_session_does_nothing(tmux: Tmux) -> None:
+    """`s` is not taken for `session`."""
+    tmux.run("new-session", "-d", "-s", "session", "sleep", "infinity")
+
+    with pytest.raises(TmuxRefused, match="can't find session: sess"):
+        tmux.batch("sess", [["set-environment", "A", "1"]])
+
+
+def test_nothing_of_a_batch_is_on_a_command_line(
+    tmux: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A secret passes through the pipe, where `ps` does not see it."""
+    program = tmp_path / "tmux"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/seen\nexec {shutil.which("tmux")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    tmux.batch("s", [["set-environment", "A", "secret"]])
+
+    seen = (tmp_path / "seen").read_text()
+    assert ("attach-session" in seen, "secret" in seen) == (True, False)
+
+
+def test_without_a_server_there_is_a_clear_error(tmux_server: Server) -> None:
+    """Asking a server that does not run starts none."""
+    tmux = Tmux(tmux_server)
+
+    for ask in (lambda: tmux.run("list-sessions"), lambda: tmux.batch("s", [["list-sessions"]])):
+        with pytest.raises(NoServer, match="is not running"):
+            ask()
+
+    assert not Path(str(tmux_server.socket)).exists()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda tmux: tmux.run("list-sessions"), id="process"),
+        pytest.param(lambda tmux: tmux.batch("frozen", [["list-sessions"]]), id="pipe"),
+    ],
+)
+def test_a_frozen_server_is_an_error_and_leaves_no_process(
+    frozen_tmux_server: Server, ask: Callable[[Tmux], object]
+) -> None:
+    """The call ends at its time limit, and so does its client process."""
+    with pytest.raises(TmuxFrozen, match=r"did not answer within 0\.3 s"):
+        ask(Tmux(frozen_tmux_server, timeout_seconds=0.3))
+
+    assert [process.pid for process in tree(os.getpid())][1:] == []
+
+
+def test_a_server_knows_where_it_listens(tmux: Tmux, tmux_server: Server) -> None:
+    """So that the path can be kept with a session."""
+    assert tmux.socket_path() == tmux_server.socket
+    assert tmux.run("display-message", "-p", "#{socket_path}") == tmux_server.socket
+
+
+def test_a_caller_inside_another_server_reaches_the_one_it_means(
+    tmux: Tmux, other_tmux_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`TMUX` of the surrounding server is not followed."""
+    other = Tmux(other_tmux_server)
+    other.run("new-session", "-d", "-s", "other", "sleep", "infinity")
+    monkeypatch.setenv("TMUX", f"{other_tmux_server.socket},1,0")
+
+    assert tmux.run("list-sessions", "-F", "#{session_name}") == "s"
+
+
+def test_symbols_survive_without_a_locale(tmux: Tmux, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under cron, where nothing says UTF-8, a title keeps its symbols."""
+    for name in ("LANG", "LC_ALL", "LC_CTYPE"):
+        monkeypatch.setenv(name, "C")
+    tmux.run("select-pane", "-t", "=s:", "-T", "✳ Ready")
+
+    assert tmux.run("display-message", "-p", "-t", "=s:", "#{pane_title}") == "✳ Ready"

@@ -1,0 +1,447 @@
+"""Typing into a real pane, and finding out what became of it."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from posthouse.errors import InvalidInput
+from posthouse.support import locks
+from posthouse.support.processes import wait_exit
+from posthouse.terminal import delivery, keys, session
+from posthouse.terminal.client import NoServer, Server, Tmux
+from posthouse.terminal.control import ControlClient
+from posthouse.terminal.delivery import Delivery, KeysNotTaken, Patience, Typist
+from posthouse.terminal.pane import Pane
+from posthouse.terminal.screen import Screen, Surface, plain
+
+_PROGRAM = Path(__file__).with_name("composer_program.py")
+_PATIENCE = Patience(lock=0.2, shown=5, confirm=2)
+Result = TypeVar("Result")
+
+
+class ComposerHands:
+    """Knows the screen of `composer_program.py`."""
+
+    settle_seconds = 0.02
+
+    def guard(self, prompt: str) -> str:
+        if prompt.startswith("!"):
+            raise InvalidInput("it would run")
+        return prompt.rstrip("\n")
+
+    def read_surface(self, screen: Screen) -> Surface:
+        row = plain(screen.rows[0])
+        if not row.startswith(">"):
+            return Surface(state="starting", evidence="no composer")
+        text = row[1:].strip() + "".join(map(plain, screen.rows[1:])).strip()
+        if screen.title == "blocked":
+            return Surface(state="blocked", evidence="title", dialog="trust")
+        if screen.title == "active":
+            return Surface(state="active", evidence="title", composer=text)
+        return Surface(state="draft" if text else "ready", evidence="composer", composer=text)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """The program in its pane, and the truth about what it got."""
+
+    tmux: Tmux
+    pane: Pane
+    folder: Path
+
+    def log(self) -> list[dict[str, str]]:
+        path = self.folder / "log"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def prompts(self) -> list[str]:
+        return [entry["prompt"] for entry in self.log() if "prompt" in entry]
+
+    def use(
+        self,
+        work: Callable[[Typist], Awaitable[Result]],
+        *,
+        patience: Patience = _PATIENCE,
+        when: str | None = "shown",
+    ) -> Result:
+        """Do *work* with a typist, once the program has painted its composer."""
+
+        async def run() -> Result:
+            async with self.typist(patience) as typist:
+                if when == "shown":
+                    await self.painted(typist)
+                return await work(typist)
+
+        return asyncio.run(run())
+
+    @asynccontextmanager
+    async def typist(self, patience: Patience = _PATIENCE) -> AsyncIterator[Typist]:
+        client = await ControlClient.attach(self.tmux.server, "gpu", output=True)
+        try:
+            yield Typist(
+                client,
+                self.pane.pane_id,
+                ComposerHands(),
+                lock_path=self.folder / "pane.lock",
+                patience=patience,
+            )
+        finally:
+            await client.close()
+
+    async def painted(self, typist: Typist) -> None:
+        async with asyncio.timeout(10):
+            while (await typist.surface()).state == "starting":
+                await asyncio.sleep(0.01)
+
+    def submit(self, prompt: str, *, is_acknowledged: bool | None = None, **options: Any) -> Delivery:
+        def acknowledged() -> bool:
+            return prompt in self.prompts() if is_acknowledged is None else is_acknowledged
+
+        return self.use(lambda typist: typist.submit(prompt, acknowledged=acknowledged, **options))
+
+
+Start = Callable[..., Agent]
+
+
+@pytest.fixture
+def start(tmux_server: Server, tmp_path: Path) -> Start:
+    """Starts the program with options."""
+    tmux = Tmux(tmux_server)
+
+    def start(**options: object) -> Agent:
+        pane = session.create(tmux, "gpu", working_directory=tmp_path, environment={})
+        argv = [sys.executable, "-I", "-S", str(_PROGRAM), str(tmp_path / "log"), json.dumps(options)]
+        started = session.start_program(tmux, pane, argv, environment={}, working_directory=tmp_path)
+        return Agent(tmux, started, tmp_path)
+
+    return start
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param("fix the bug", id="one line"),
+        pytest.param("first\nsecond\n\tthird", id="several lines"),
+        pytest.param("a;\nkill-server\n#{pid} $HOME ~ \"' \\ { } %end é 🐎;", id="hostile"),
+        pytest.param("-l Enter", id="looks like options"),
+        pytest.param("word " * 20_000, id="100 KB"),
+    ],
+)
+def test_a_prompt_arrives_exactly_once(start: Start, prompt: str) -> None:
+    """Every character arrives, as one prompt, and two signs say so."""
+    agent = start()
+
+    result = agent.submit(prompt)
+
+    assert result.outcome == "submitted"
+    assert len(result.evidence) >= 2
+    assert agent.prompts() == [prompt]
+    assert agent.tmux.run("list-buffers") == ""
+
+
+def test_a_paste_cannot_be_left(start: Start) -> None:
+    """A prompt with the end-of-paste mark and keys behind it is only text."""
+    agent = start()
+
+    agent.submit("a\x1b[201~\rb\x03", is_acknowledged=True)
+
+    assert agent.prompts() == ["a␛[201~\nb␃"]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        pytest.param({"draft": "a person's words"}, "draft", id="draft"),
+        pytest.param({"busy": True, "seconds": 30}, "active", id="active"),
+        pytest.param({"title": "blocked"}, "blocked:trust", id="dialog"),
+    ],
+)
+def test_an_agent_that_is_not_ready_is_left_alone(
+    start: Start, options: dict[str, object], reason: str
+) -> None:
+    """The reason is told and nothing is typed."""
+    agent = start(**options)
+
+    async def submit(typist: Typist) -> tuple[Delivery, Screen, Screen]:
+        before = await typist.screen()
+        result = await typist.submit("hello", acknowledged=lambda: False)
+        return result, before, await typist.screen()
+
+    result, before, after = agent.use(submit)
+
+    assert (result.outcome, result.reason) == ("refused", reason)
+    assert (agent.log(), after) == ([], before)
+
+
+def test_a_prompt_that_the_cli_would_misread_is_the_callers_mistake(start: Start) -> None:
+    """What the tool's guard refuses is not typed."""
+    agent = start()
+
+    with pytest.raises(InvalidInput, match="it would run"):
+        agent.submit("!rm")
+
+    assert agent.log() == []
+
+
+def test_a_starting_agent_is_waited_for(start: Start) -> None:
+    """`wait_ready` returns as soon as the composer is there."""
+    agent = start()
+
+    surface = agent.use(lambda typist: typist.wait_ready(10), when=None)
+
+    assert (surface.state, surface.composer) == ("ready", "")
+
+
+def test_waiting_for_an_agent_at_work_ends_with_its_turn_or_with_time(start: Start) -> None:
+    """It says `active` when the time is up, and `ready` when the turn is over."""
+    agent = start(busy=True, seconds=1.5)
+
+    async def wait(typist: Typist) -> list[str]:
+        return [(await typist.wait_ready(0.1)).state, (await typist.wait_ready(None)).state]
+
+    assert agent.use(wait) == ["active", "ready"]
+
+
+def test_waiting_ends_with_the_agent(start: Start) -> None:
+    """A program that dies without a word ends an endless wait."""
+    agent = start(busy=True, seconds=60)
+
+    async def wait(typist: Typist) -> Surface:
+        waiting = asyncio.create_task(typist.wait_ready(None))
+        await asyncio.sleep(0)
+        os.kill(agent.pane.pid, 9)
+        async with asyncio.timeout(10):
+            return await waiting
+
+    assert agent.use(wait).state == "exited"
+
+
+def test_waiting_ends_with_the_session(start: Start) -> None:
+    """So does the end of the session."""
+    agent = start(busy=True, seconds=60)
+
+    async def wait(typist: Typist) -> None:
+        waiting = asyncio.create_task(typist.wait_ready(None))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(session.kill, agent.tmux, "gpu")
+        async with asyncio.timeout(10):
+            with pytest.raises(NoServer):
+                await waiting
+
+    agent.use(wait)
+
+
+def test_a_lost_enter_is_pressed_once_more(start: Start) -> None:
+    """While the text still stands in an idle composer, a second Enter is safe; nothing is pasted again."""
+    agent = start(enters_to_lose=1)
+
+    result = agent.submit("hello")
+
+    assert (result.outcome, agent.prompts()) == ("submitted", ["hello"])
+
+
+def test_an_agent_that_does_not_take_enter_is_not_claimed(start: Start) -> None:
+    """After the second Enter the answer is `unknown`, and the text stands there once."""
+    agent = start(enters_to_lose=99)
+
+    async def submit(typist: Typist) -> tuple[Delivery, Surface]:
+        return await typist.submit("hello", acknowledged=lambda: False), await typist.surface()
+
+    result, surface = agent.use(submit)
+
+    assert result == Delivery(outcome="unknown", reason="unconfirmed", evidence=())
+    assert (surface.composer, agent.prompts()) == ("hello", [])
+
+
+def test_one_sign_is_not_enough(start: Start) -> None:
+    """An empty composer alone does not say that the agent took the prompt."""
+    agent = start(seconds=0)
+
+    result = agent.submit("hello", is_acknowledged=False)
+
+    assert result == Delivery(outcome="unknown", reason="unconfirmed", evidence=("composer_empty",))
+
+
+def test_an_agent_that_is_done_at_once_is_confirmed_by_its_transcript(start: Start) -> None:
+    """No activity was to be seen; the transcript and the empty composer agree."""
+    agent = start(seconds=0)
+
+    result = agent.submit("hello")
+
+    assert result == Delivery(
+        outcome="submitted", reason="confirmed", evidence=("acknowledged", "composer_empty")
+    )
+
+
+def test_a_prompt_that_asks_for_permission_was_taken(start: Start) -> None:
+    """A dialog right after Enter is a sign, too."""
+    agent = start(seconds=30, after="blocked")
+
+    result = agent.submit("hello")
+
+    assert result == Delivery(outcome="submitted", reason="confirmed", evidence=("acknowledged", "started"))
+
+
+def test_an_agent_that_dies_of_a_prompt_had_it(start: Start) -> None:
+    """The transcript has it and the program is gone: it was submitted."""
+    agent = start()
+
+    result = agent.submit("die")
+
+    assert (result.outcome, set(result.evidence)) == ("submitted", {"acknowledged", "exited"})
+
+
+def test_text_that_does_not_appear_is_not_entered(start: Start) -> None:
+    """Without the text in the composer no Enter is pressed."""
+    agent = start(blind=True)
+
+    result = agent.use(
+        lambda typist: typist.submit("hello", acknowledged=lambda: False), patience=Patience(shown=0.5)
+    )
+
+    assert result.outcome == "unknown"
+    assert (result.reason, agent.prompts()) == ("the text did not appear in the composer", [])
+
+
+def test_a_busy_agent_may_queue_when_asked_to(start: Start) -> None:
+    """Its own queue is success; the composer gave the text away."""
+    agent = start(busy=True, seconds=30)
+
+    result = agent.submit("hello", is_acknowledged=False, while_busy=True)
+
+    assert (result.outcome, result.evidence) == ("submitted", ("composer_empty", "queued"))
+    assert agent.prompts() == ["hello"]
+
+
+def test_a_dead_pane_gets_nothing_and_tmux_lives(start: Start) -> None:
+    """A paste into a dead pane would crash the server."""
+    agent = start()
+
+    async def die_and_submit(typist: Typist) -> Delivery:
+        os.kill(agent.pane.pid, 9)
+        wait_exit(agent.pane.pid, seconds=5)
+        async with asyncio.timeout(10):
+            while not (await typist.screen()).dead:
+                await asyncio.sleep(0.01)
+        return await typist.submit("hello", acknowledged=lambda: False)
+
+    assert agent.use(die_and_submit).reason == "exited"
+    assert session.exists(agent.tmux, "gpu")
+
+
+def test_an_agent_that_dies_while_we_look_gets_nothing_either(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even when the last look said ready, the paste itself asks again."""
+    agent = start()
+    monkeypatch.setattr(delivery, "refusal", lambda *_screens, **_options: None)
+
+    async def die_and_submit(typist: Typist) -> Delivery:
+        os.kill(agent.pane.pid, 9)
+        async with asyncio.timeout(10):
+            while not (await typist.screen()).dead:
+                await asyncio.sleep(0.01)
+        return await typist.submit("hello", acknowledged=lambda: False)
+
+    assert agent.use(die_and_submit) == Delivery(outcome="refused", reason="exited")
+    assert (session.exists(agent.tmux, "gpu"), agent.tmux.run("list-buffers")) == (True, "")
+
+
+def test_a_person_who_scrolls_is_not_disturbed(start: Start) -> None:
+    """tmux would eat the Enter: nothing is typed, and readiness is waited for until they are done."""
+    agent = start()
+
+    async def scroll(typist: Typist) -> tuple[Delivery, bool, str]:
+        agent.tmux.run("copy-mode", "-t", agent.pane.pane_id)
+        refused = await typist.submit("hello", acknowledged=lambda: False)
+        with pytest.raises(KeysNotTaken):
+            await typist.press(keys.parse("x<[Enter]>"))
+        waiting = asyncio.create_task(typist.wait_ready(None))
+        await asyncio.sleep(0.2)
+        was_waiting = not waiting.done()
+        agent.tmux.run("send-keys", "-t", agent.pane.pane_id, "-X", "cancel")
+        async with asyncio.timeout(10):
+            return refused, was_waiting, (await waiting).state
+
+    refused, was_waiting, state = agent.use(scroll)
+
+    assert (refused.outcome, refused.reason) == ("refused", "someone scrolls")
+    assert (was_waiting, state, agent.log()) == (True, "ready", [])
+
+
+def test_only_one_writer_types(start: Start) -> None:
+    """Another holder of the pane's lock is waited for, and then refuses; the loop never blocks."""
+    agent = start()
+
+    async def submit(typist: Typist) -> tuple[Delivery, int]:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0.01)
+
+        counting = asyncio.create_task(count())
+        with locks.hold(agent.folder / "pane.lock"):
+            result = await typist.submit("hello", acknowledged=lambda: False)
+        counting.cancel()
+        return result, turns
+
+    result, turns = agent.use(submit)
+
+    assert result == Delivery(outcome="refused", reason="another writer is typing")
+    assert (turns > 3, agent.log()) == (True, [])
+
+
+def test_two_prompts_at_once_do_not_mix(start: Start) -> None:
+    """One is typed, and the other is refused or typed after it; neither is torn."""
+    agent = start(seconds=0)
+
+    async def submit(typist: Typist) -> list[Delivery]:
+        return await asyncio.gather(
+            *(typist.submit(text, acknowledged=lambda: bool(agent.prompts())) for text in ("one", "two"))
+        )
+
+    results = agent.use(submit, patience=Patience(lock=10, shown=2, confirm=2))
+
+    assert [result.outcome for result in results] == ["submitted", "submitted"]
+    assert sorted(agent.prompts()) == ["one", "two"]
+
+
+def test_interrupt_is_one_escape_for_an_agent_at_work(start: Start) -> None:
+    """An idle agent gets none: there it could mean something else. A writer is not waited for."""
+    agent = start(busy=True, seconds=30)
+
+    async def interrupt(typist: Typist) -> tuple[bool, str, bool]:
+        with locks.hold(agent.folder / "pane.lock"):
+            first = await typist.interrupt()
+        state = (await typist.wait_ready(10)).state
+        return first, state, await typist.interrupt()
+
+    assert agent.use(interrupt) == (True, "ready", False)
+    assert agent.log() == [{"key": "Escape"}]
+
+
+def test_keys_are_pressed_in_order(start: Start) -> None:
+    """Literal text is never a key name or an option, and tokens are keys."""
+    agent = start(seconds=0)
+
+    async def press(typist: Typist) -> None:
+        await typist.press(keys.parse("-l Enter;<[Enter]>"))
+        await typist.press(keys.parse("two<[Escape]>", literal=True))
+        await typist.press(keys.parse("<[Enter]>"))
+        async with asyncio.timeout(10):
+            while len(agent.log()) < 2:
+                await asyncio.sleep(0.01)
+
+    agent.use(press)
+
+    assert agent.prompts() == ["-l Enter;", "two<[Escape]>"]

@@ -1,0 +1,169 @@
+"""Turns in a real tmux session."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from posthouse.support import processes
+from posthouse.terminal import session
+from posthouse.terminal.client import NoServer, Tmux
+from posthouse.terminal.screen import plain
+from posthouse.turns import runner
+from posthouse.turns.order import Order
+from posthouse.turns.runner import BridgeDied, TurnActive, TurnExists
+from posthouse.turns.turn import Turn
+
+RESULT = """echo '{"type":"result","subtype":"success","result":"ok","session_id":"s1"}'"""
+Eventually = Callable[[Callable[[], object]], None]
+MakeOrder = Callable[..., Order]
+StartTurn = Callable[[Order], Turn]
+
+
+@pytest.fixture
+def start(tmux: Tmux, turns_root: Path) -> StartTurn:
+    """Starts turns in the session."""
+    return lambda order: runner.start(tmux, "agent", turns_root, order, secrets={"API_KEY": "s3cret"})
+
+
+def screen(tmux: Tmux) -> list[str]:
+    rows = session.capture(tmux, session.agent_pane(tmux, "agent").pane_id).rows
+    return [text for row in rows if (text := plain(row).rstrip())]
+
+
+def test_turns_run_one_after_the_other_in_the_same_pane(
+    tmux: Tmux, turns_root: Path, start: StartTurn, make_order: MakeOrder, eventually: Eventually
+) -> None:
+    """Each is kept, and the pane shows the newest."""
+    pane = session.agent_pane(tmux, "agent").pane_id
+    first = start(make_order(f"echo one; {RESULT}"))
+    first.wait(30)
+    second = start(make_order(f"echo two; {RESULT}"))
+    second.wait(30)
+
+    assert [(turn.turn_id, turn.state().status) for turn in runner.turns_of(turns_root)] == [
+        (first.turn_id, "completed"),
+        (second.turn_id, "completed"),
+    ]
+    eventually(lambda: screen(tmux)[:3] == ["! two", "done: success", "turn 2 ended, exit code 0"])
+    assert session.agent_pane(tmux, "agent").pane_id == pane
+
+
+def test_while_a_turn_is_active_no_other_starts(
+    turns_root: Path, start: StartTurn, make_order: MakeOrder
+) -> None:
+    """The refusal names the turn; nothing of the second one is left."""
+    first = start(make_order("sleep 300"))
+    active = runner.active(turns_root)
+
+    with pytest.raises(TurnActive, match=f"turn {first.turn_id} is in progress"):
+        start(make_order(RESULT))
+
+    assert active is not None
+    assert active.turn_id == first.turn_id
+    assert [turn.turn_id for turn in runner.turns_of(turns_root)] == [first.turn_id]
+    first.kill()
+    assert runner.active(turns_root) is None
+
+
+def test_the_next_turn_starts_when_the_old_group_is_gone(start: StartTurn, make_order: MakeOrder) -> None:
+    """What an ended turn left running is ended first, its own leader being long dead."""
+    first = start(make_order(f"trap '' TERM; sleep 300 & echo $!; {RESULT}"))
+    first.wait(30)
+    left = processes.identify(int(first.stdout_path.read_text().split()[0]))
+    assert left is not None
+    assert left.is_alive()
+
+    second = start(make_order("sleep 300"))
+
+    assert not left.is_alive()
+    assert second.state().status == "active"
+
+
+def test_an_id_is_used_once(start: StartTurn, make_order: MakeOrder) -> None:
+    """A caller that asks again after a crash does not get a second run."""
+    order = make_order(RESULT)
+    first = start(order)
+    before = first.wait(30)
+
+    with pytest.raises(TurnExists):
+        start(order)
+
+    assert Turn(first.stdout_path.parent).state() == before
+
+
+def test_secrets_reach_the_program_and_no_file_or_command_line(
+    tmux: Tmux, turns_root: Path, start: StartTurn, make_order: MakeOrder, eventually: Eventually
+) -> None:
+    """They are in the program's environment and nowhere else."""
+    turn = start(make_order("echo ${#API_KEY}; sleep 300"))
+    eventually(turn.stdout_path.read_text)
+
+    assert turn.stdout_path.read_text() == "6\n"
+    for path in turns_root.rglob("*"):
+        assert path.is_dir() or b"s3cret" not in path.read_bytes(), path
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if is_readable(path)]
+    assert not [command for command in commands if b"s3cret" in command]
+    assert "s3cret" not in tmux.run("show-environment", "-g") + str(session.environment(tmux, "agent"))
+
+
+def is_readable(path: Path) -> bool:
+    try:
+        path.read_bytes()
+    except OSError:
+        return False
+    return True
+
+
+def test_without_a_session_nothing_is_ordered(
+    tmux: Tmux, turns_root: Path, start: StartTurn, make_order: MakeOrder
+) -> None:
+    """The error is tmux's, and no turn is left behind."""
+    session.kill(tmux, "agent")
+
+    with pytest.raises(NoServer):
+        start(make_order(RESULT))
+
+    assert runner.turns_of(turns_root) == []
+
+
+def test_a_bridge_that_dies_early_is_a_clear_error(
+    turns_root: Path,
+    start: StartTurn,
+    make_order: MakeOrder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The message shows what the pane said; the turn never runs, and the next one does."""
+    broken = (sys.executable, "-c", "raise SystemExit('no such thing')")
+    with monkeypatch.context() as patch:
+        # Python itself failing to start cannot be had otherwise.
+        patch.setattr(runner, "bridge_argv", lambda _: broken)
+        with pytest.raises(BridgeDied, match="did not start; its pane shows:\nno such thing"):
+            start(make_order("echo never"))
+
+    state = runner.turns_of(turns_root)[0].state()
+    assert (state.status, state.error) == ("failed", "never started: its bridge ended too early")
+    assert start(make_order(RESULT)).wait(30).status == "completed"
+
+
+def test_closing_the_session_ends_the_turn(tmux: Tmux, start: StartTurn, make_order: MakeOrder) -> None:
+    """An agent whose terminal is gone does not go on in the dark."""
+    turn = start(make_order("sleep 300"))
+
+    session.kill(tmux, "agent")
+    state = turn.wait(30)
+
+    assert (state.status, state.error) == ("interrupted", "stopped on request (the pane was closed)")
+
+
+def test_what_a_killed_starter_left_half_made_goes(
+    turns_root: Path, start: StartTurn, make_order: MakeOrder
+) -> None:
+    """A folder without its order is no turn, and does not stay."""
+    (turns_root / ".turn-0123456789ab.new").mkdir(parents=True)
+
+    turn = start(make_order(RESULT))
+
+    assert sorted(os.listdir(turns_root)) == [".last", ".lock", turn.turn_id]  # noqa: PTH208 - hidden names count

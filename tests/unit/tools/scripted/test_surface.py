@@ -1,0 +1,141 @@
+"""What a screen of the scripted agent says, in every look and at any size."""
+
+from dataclasses import replace
+
+import pytest
+
+from posthouse.terminal.screen import Screen, Surface
+from posthouse.tools.scripted import dialog, looks, surface, view
+from posthouse.tools.scripted.looks import Look
+from posthouse.tools.scripted.view import Place, View
+
+LOOKS = {"plain": looks.PLAIN, "codex": looks.CODEX, "gemini": looks.GEMINI}
+SIZES = [(120, 40), (40, 12)]
+
+
+def _view(look: Look, columns: int, rows: int) -> View:
+    return View(
+        look=look,
+        place=Place(folder="proj", path="/home/me/proj", model="m"),
+        columns=columns,
+        rows=rows,
+        draft="",
+        cursor=0,
+        tail="",
+        active_seconds=None,
+        queued=(),
+        dialog=None,
+        notice="",
+        is_up=True,
+    )
+
+
+def _screen(shown: View, *above: str) -> Screen:
+    frame = view.frame(shown)
+    rows = (*above, *frame.rows)
+    filled = rows + ("",) * (shown.rows - len(rows))
+    return Screen(rows=filled, title=view.title(shown) or "vm", cursor=frame.cursor)
+
+
+@pytest.fixture(params=[(name, *size) for name in LOOKS for size in SIZES], ids=str)
+def idle(request: pytest.FixtureRequest) -> View:
+    """An idle screen in each look and size."""
+    name, columns, rows = request.param
+    return _view(LOOKS[name], columns, rows)
+
+
+def test_an_empty_composer_is_ready(idle: View) -> None:
+    """A placeholder is no draft."""
+    assert surface.read(_screen(idle)) == Surface(
+        state="ready", evidence="an empty composer and an idle title", composer=""
+    )
+
+
+def test_a_draft_is_read_as_it_stands(idle: View) -> None:
+    """The composer's text is told, line by line."""
+    drafted = replace(idle, draft="fix the\nbug", cursor=0)
+
+    assert surface.read(_screen(drafted)) == Surface(
+        state="draft", evidence="a draft in the composer", composer="fix the\nbug"
+    )
+
+
+def test_a_numbered_draft_is_no_dialog(idle: View) -> None:
+    """What a person writes is never mistaken for a question."""
+    drafted = replace(idle, draft="1. first of all", cursor=0)
+
+    assert surface.read(_screen(drafted)).state == "draft"
+
+
+def test_a_running_turn_is_active_whatever_stands_in_the_composer(idle: View) -> None:
+    """The title tells, because a draft hides the other marks."""
+    running = replace(idle, active_seconds=1.2, draft="next", cursor=4)
+    seen = surface.read(_screen(running))
+
+    assert (seen.state, seen.composer) == ("active", "next")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        dialog.permission("rm -rf x"),
+        dialog.trust("/home/me/proj"),
+        dialog.question("Which?", ("red", "blue")),
+    ],
+    ids=lambda asked: str(asked.kind),
+)
+@pytest.mark.parametrize("selected", [0, 1])
+def test_a_dialog_blocks(idle: View, asked: dialog.Dialog, selected: int) -> None:
+    """A question is recognised by its shape, whichever choice is marked."""
+    running = replace(idle, active_seconds=1.0, dialog=replace(asked, selected=selected))
+
+    assert surface.read(_screen(running)) == Surface(
+        state="blocked", evidence=f"dialog: {asked.kind}", dialog=asked.kind
+    )
+
+
+def test_an_answer_that_looks_like_a_dialog_is_none(idle: View) -> None:
+    """Only what stands in the composer's place can eat a prompt."""
+    above = (f" {idle.look.selector} 1. Yes", "   2. No", " Esc to cancel")
+
+    assert surface.read(_screen(idle, *above)).state == "ready"
+
+
+def test_a_composer_painted_too_early_is_starting() -> None:
+    """A first picture of the composer is not a program that listens."""
+    for look in LOOKS.values():
+        seen = surface.read(_screen(replace(_view(look, 120, 40), is_up=False)))
+
+        assert (seen.state, seen.composer) == ("starting", "")
+
+
+@pytest.mark.parametrize(
+    ("screen", "state"),
+    [
+        pytest.param(Screen(rows=("", ""), title="vm", cursor=(0, 0)), "starting", id="nothing yet"),
+        pytest.param(Screen(rows=("$ ls",), title="vm", cursor=(0, 0)), "unknown", id="some other program"),
+        pytest.param(
+            Screen(rows=("bye",), title="✳ scripted", cursor=(0, 0), dead=True), "exited", id="dead"
+        ),
+        pytest.param(
+            Screen(rows=("odd",), title="[ ! ] Action Required | x", cursor=(0, 0)),
+            "blocked",
+            id="title alone",
+        ),
+    ],
+)
+def test_without_a_composer(screen: Screen, state: str) -> None:
+    """What is not understood is not guessed."""
+    assert surface.read(screen).state == state
+
+
+def test_a_coloured_draft_is_a_draft() -> None:
+    """Numbers of a colour are no attributes."""
+    rule = "─" * 40
+    screen = Screen(
+        rows=(rule, "❯\u00a0\x1b[38;5;2mhi\x1b[39m", rule, "  ? for shortcuts"),
+        title="✳ scripted",
+        cursor=(4, 1),
+    )
+
+    assert surface.read(screen).composer == "hi"
