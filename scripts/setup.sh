@@ -176,7 +176,8 @@ build_environment() {
 
 set_up() {
   local level=$1 started=$SECONDS
-  unset PYTHONPATH PYTHONHOME
+  # Neither another Python's folders, nor starts that compile everything again.
+  unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
   if command -v tmux >/dev/null && is_ready "$level"; then return; fi
   # The folder itself is the lock: it needs no file, and is free again as soon as its holders are gone.
   exec {set_up_lock}<"$root"

@@ -145,7 +145,7 @@ def _exchange(found: Session, ticket: Ticket, question: Question) -> Exchange | 
     launch = start.launch_of(found)
     tool = tools.load(found.manifest.tool)
     asked_at = clock.parse(ticket.asked_at_utc)
-    wanted = tool.guard(pasteable(question.prompt)).strip()
+    wanted = pasteable(tool.guard(question.prompt)).strip()
     for exchange in reversed(tool.exchanges(launch.home, launch.working_directory)):
         if clock.parse(exchange.submitted_at_utc) < asked_at:
             return None

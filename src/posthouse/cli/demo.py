@@ -9,6 +9,7 @@ from pathlib import Path
 from posthouse.cli import gateways, observing
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts.gateway_files import CurrentInstance
+from posthouse.sessions import liveness
 from posthouse.sessions.agents import AgentNotFound
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.liveness import Agent
@@ -81,17 +82,16 @@ class Demo:
 
     def parts(self) -> list[Agent]:
         """The parts that are registered, however they are."""
-        names = {part.name for part in PARTS}
-        return [agent for agent in self._agents.registered(states=None) if agent.name in names]
+        there = {agent.name: agent for agent in liveness.registered(self._wiring.registry, None)}
+        return [there[part.name] for part in PARTS if part.name in there]
 
     def table(self) -> list[Shown]:
         return [self._shown(agent) for agent in self.parts()]
 
     def remove(self) -> None:
-        """Remove the demo's state. The caller has stopped it."""
+        """Remove the demo's state. The caller has stopped it and holds the lock, which stays."""
         for name in (*_ROOTS, _WORKSPACE):
             shutil.rmtree(self.home / name, ignore_errors=True)
-        self.lock.unlink(missing_ok=True)
 
     def _again(self, there: Agent, part: Part) -> Session:
         if there.session is None:

@@ -3,6 +3,7 @@
 import sys
 
 from posthouse.cli.output import Style, encode
+from posthouse.contracts import names
 from posthouse.errors import PosthouseError
 
 FAILED = 1
@@ -37,7 +38,7 @@ def report(error: Exception, style: Style, *, debug: bool) -> int:
 def _words(error: Exception, debug: bool) -> tuple[str, str]:
     if isinstance(error, PosthouseError):
         return error.code, str(error)
-    pointer = "" if debug else "; set POSTHOUSE_DEBUG=1 for the traceback"
+    pointer = "" if debug else f"; set {names.DEBUG}=1 for the traceback"
     return "unexpected", f"unexpected {type(error).__name__}: {_one_line(str(error))}{pointer}"
 
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from posthouse.sessions.roots import Roots
     from posthouse.terminal.client import Server
 
-_DEBUG = "POSTHOUSE_DEBUG"
-_PROG = "POSTHOUSE_PROG"
-_HOME = "POSTHOUSE_HOME"
 _DEMO_SOCKET = "posthouse-demo"
 
 
@@ -78,11 +75,11 @@ class Wiring:
 
     @property
     def debug(self) -> bool:
-        return self.environment.get(_DEBUG, "") not in ("", "0")
+        return self.environment.get(names.DEBUG, "") not in ("", "0")
 
     def prog(self, called_by: str) -> str:
         """How a person calls this program: by its own name, or through a script that says so."""
-        return self.environment.get(_PROG, "").strip() or called_by
+        return self.environment.get(names.PROGRAM, "").strip() or called_by
 
     @property
     def current_tmux(self) -> str | None:
@@ -123,7 +120,7 @@ class Wiring:
     @property
     def demo_home(self) -> Path:
         """The folder that holds everything of the demo."""
-        given = self.environment.get(_HOME, "").strip()
+        given = self.environment.get(names.STATE_HOME, "").strip()
         return Path(given).absolute() if given else self._state_home / "posthouse-demo"
 
     def for_demo(self) -> "Wiring":
@@ -134,13 +131,13 @@ class Wiring:
             names.MAILBOX_DIR: str(self.demo_home / "mailbox"),
             names.TMUX_SOCKET: _DEMO_SOCKET,
         }
-        if _HOME in self.environment:
+        if names.STATE_HOME in self.environment:
             own |= {name: self.environment[name] for name in own if self.environment.get(name)}
         return Wiring({**self.environment, **own}, self.working_directory)
 
     def demo_prefix(self, prog: str) -> str:
         """How a command that reaches the demo's agents starts."""
-        if _HOME in self.environment:
+        if names.STATE_HOME in self.environment:
             return prog
         # The registry alone leads to the agents: their records name everything else.
         return f"{names.REGISTRY_DIR}={shlex.quote(str(self.demo_home / 'registry'))} {prog}"

@@ -5,15 +5,20 @@ second to look at a flag and to keep the Date header fresh.
 """
 
 import asyncio
+import os
 import socket
 import time
 from email.utils import formatdate
+from ipaddress import ip_address
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from posthouse.errors import Conflict
+from posthouse.support import peers
 
 _MAX_CONNECTIONS = 512
 _BACKLOG = 512
@@ -46,6 +51,31 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+class _Guarded(HttpToolsProtocol):
+    """An HTTP connection whose peer was asked for once, when it was made."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        super().connection_made(transport)
+        if not _is_welcome(transport):
+            self.app = _turn_away
+
+
+def _is_welcome(transport: asyncio.Transport) -> bool:
+    """Whether the peer is our own user or root. Who is not on this machine is the door's to judge."""
+    peer, here = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    if not peer or not here or not ip_address(peer[0]).is_loopback:
+        return True
+    try:
+        uid = peers.uid_of(peer[:2], here[:2])
+    except OSError:
+        return False  # a kernel that does not tell lets nobody in
+    return uid in (0, os.geteuid())
+
+
+async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:
+    await JSONResponse({"detail": "This gateway serves the user it runs as"}, 403)(scope, receive, send)
+
+
 class _State(ServerState):
     """Headers that every answer carries; the date is computed when it is asked for."""
 
@@ -74,7 +104,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="httptools",
+                http=_Guarded,
                 ws="none",
                 lifespan="off",
                 log_config=None,

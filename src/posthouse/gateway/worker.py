@@ -66,7 +66,7 @@ class Worker:
             return False
         if row.kind != INTERRUPT:
             try:
-                await self._adapter.wait_ready()
+                pass
             except AgentGone:
                 return False  # its return wakes us
         was_taken = True

@@ -11,6 +11,7 @@ from posthouse.contracts.events import Detail, Style
 from posthouse.sessions import chat
 from posthouse.sessions.registry import lease
 from posthouse.sessions.session import TMUX_SOCKET
+from posthouse.tools.tool import Permissions
 
 INTERACTIVE_BACKEND: m.Backend = "local_interactive"
 
@@ -43,6 +44,7 @@ class Blueprint:
     detail: Detail = "concise"
     model: str | None = None
     reasoning_level: int | None = None
+    permissions: Permissions = "ask"
     #: Adopted from a running tmux session; how it was started is not known to us.
     joined: bool = False
 
@@ -59,7 +61,7 @@ def manifest_of(plan: Blueprint) -> m.Manifest:
     """The manifest before the terminal exists: pane and window are still null."""
     directory = str(plan.working_directory)
     policy = m.LaunchPolicy(
-        requested_operator_prompt_mode="as_is",
+        requested_operator_prompt_mode="unattended" if plan.permissions == "all" else "as_is",
         detected_tool_version=plan.tool_version,
         selected_strategy_id=None,
         selection_source="registry",
@@ -130,6 +132,7 @@ def _launch_plan(plan: Blueprint, policy: m.LaunchPolicy) -> m.LaunchPlan:
     metadata: dict[str, Any] = {
         "headless_display_style": plan.style,
         "headless_display_detail": plan.detail,
+        "permissions": plan.permissions,
     }
     if plan.model is not None:
         metadata["model"] = plan.model

@@ -6,7 +6,7 @@ the program. Before the record there is no session; from the record on `agents l
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,8 @@ from posthouse.sessions.session import Session
 from posthouse.support import clock, crashpoints, files, ids
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
-from posthouse.tools.tool import Chat, Tool
+from posthouse.tools import spool
+from posthouse.tools.tool import Chat, Login, Permissions, Setup, Tool
 
 DEFAULT_ROLE = "default"
 
@@ -58,6 +59,9 @@ class LaunchSpec:
     args: tuple[str, ...] = ()
     style: Style = "plain"
     detail: Detail = "concise"
+    permissions: Permissions = "ask"
+    login: Login = "inherit"
+    user_home: Path = field(default_factory=Path.home)
     #: A prepared definition folder and home instead of our own.
     agent_def_dir: Path | None = None
     brain_manifest: Path | None = None
@@ -71,8 +75,11 @@ class Prepared:
     values: Mapping[str, str]
     role_text: str
     tool: Tool
+    setup: Setup
     #: Ours to write and to remove; False for what the user brought.
     owns_home: bool
+    #: What the user should know before relying on the agent.
+    warnings: Sequence[str]
 
 
 def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) -> Prepared:
@@ -122,13 +129,26 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
         detail=spec.detail,
         model=spec.model,
         reasoning_level=spec.reasoning_level,
+        permissions=spec.permissions,
+    )
+    setup = Setup(
+        home=plan.home_path,
+        working_directory=plan.working_directory,
+        user_home=spec.user_home,
+        permissions=spec.permissions,
+        login=spec.login,
+        is_headless=spec.headless,
+        spool=plan.session_root / spool.FOLDER,
+        variables=values,
     )
     return Prepared(
         plan=plan,
         values=values,
         role_text=_role_text(spec, given),
         tool=tool,
+        setup=setup,
         owns_home=given is None,
+        warnings=tool.check(setup),
     )
 
 
@@ -163,9 +183,9 @@ def _write(prepared: Prepared) -> Session:
         brain.write(plan.brain_manifest_path, _brain_of(plan))
     if not brain.role_path(plan.agent_def_dir, plan.role_name).exists():
         brain.write_role(plan.agent_def_dir, plan.role_name, prepared.role_text)
-    prepared.tool.prepare_home(plan.home_path, plan.working_directory)
-    files.private_folder(plan.session_root)
-    secrets.write(plan.session_root, prepared.values)
+    files.private_folder(plan.session_root / spool.FOLDER)
+    login = prepared.tool.prepare_home(prepared.setup)
+    secrets.write(plan.session_root, {**prepared.values, **login})
     made = session.write(plan.session_root, blueprint.manifest_of(plan))
     publication.seed(made)
     return made

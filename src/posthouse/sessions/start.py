@@ -45,6 +45,7 @@ def launch_of(made: Session) -> Launch:
     manifest = made.manifest
     metadata = manifest.launch_plan.metadata
     model, level = metadata.get("model"), metadata.get("reasoning_level")
+    permissions = metadata.get("permissions")
     return Launch(
         home=Path(manifest.launch_plan.home_selector.home_path),
         working_directory=Path(manifest.working_directory),
@@ -53,6 +54,7 @@ def launch_of(made: Session) -> Launch:
         model=model if isinstance(model, str) else None,
         reasoning_level=level if isinstance(level, int) else None,
         args=tuple(manifest.launch_plan.args),
+        permissions="edits" if permissions == "edits" else "all" if permissions == "all" else "ask",
     )
 
 

@@ -5,7 +5,6 @@ and an environment of its own choosing, because whoever starts the server gives 
 """
 
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -120,16 +119,19 @@ class Tmux:
     def batch(self, session: str, commands: Sequence[Sequence[str]]) -> list[str]:
         """Run *commands* through a pipe, so that nothing of them shows in `ps`; their replies.
 
-        All are tried; the first that failed is raised afterwards. Raises as `run` does.
+        Each names its target, since tmux may carry them out before the pipe's client is attached. All
+        are tried; the first that failed is raised afterwards. Raises as `run` does.
         """
         script = b"".join(quoting.line(command) for command in commands)
         done = self._process(list(map(quoting.argument, attach_arguments(session, output=False))), script)
         events = Parser().feed(done.stdout)
-        replies = [event for event in events if isinstance(event, Reply)]
-        ours = [reply for reply in replies if reply.ours]
+        ours = [event for event in events if isinstance(event, Reply) and event.ours]
+        attaching = [event for event in events if isinstance(event, Reply) and not event.ours]
+        for reply in attaching:
+            if reply.failed:
+                raise refusal(self.server, "attach-session", reply.text)
         if len(ours) != len(commands):
-            words = next((reply.text for reply in replies if reply.failed), _text(done.stderr).strip())
-            raise refusal(self.server, "attach-session", words or "server exited")
+            raise refusal(self.server, "attach-session", _text(done.stderr).strip() or "server exited")
         for command, reply in zip(commands, ours, strict=True):
             if reply.failed:
                 raise refusal(self.server, command[0], reply.text)
@@ -153,18 +155,13 @@ class Tmux:
             )
         except subprocess.TimeoutExpired:
             raise TmuxFrozen(self.server, self._timeout_seconds) from None
+        except (FileNotFoundError, PermissionError) as error:
+            raise TmuxMissing from error
 
 
 def program(server: Server) -> list[str]:
-    """The start of every tmux command line.
-
-    Raises:
-        TmuxMissing: There is no tmux on the path.
-    """
-    executable = shutil.which("tmux")
-    if executable is None:
-        raise TmuxMissing
-    return [executable, "-u", *server.arguments()]
+    """The start of every tmux command line."""
+    return ["tmux", "-u", *server.arguments()]
 
 
 def attach_arguments(session: str, *, output: bool) -> list[str]:
@@ -191,10 +188,6 @@ def refusal(server: Server, command: str, words: str) -> NoServer | TmuxRefused:
     if words.startswith(_NO_SERVER):
         return NoServer(server)
     return TmuxRefused(command, words)
-
-
-def is_installed() -> bool:
-    return shutil.which("tmux") is not None
 
 
 def _text(raw: bytes) -> str:

@@ -20,6 +20,7 @@ from posthouse.terminal.client import (
     NoServer,
     Server,
     TmuxFrozen,
+    TmuxMissing,
     attach_arguments,
     client_environment,
     program,
@@ -249,13 +250,16 @@ class _Wire(asyncio.Protocol):
 
 def _start(server: Server, session: str, end: socket.socket, *, output: bool) -> subprocess.Popen[bytes]:
     arguments = [*program(server), *attach_arguments(session, output=output)]
-    return subprocess.Popen(
-        list(map(quoting.argument, arguments)),
-        stdin=end.fileno(),
-        stdout=end.fileno(),
-        stderr=subprocess.DEVNULL,
-        env=client_environment(os.environ),
-    )
+    try:
+        return subprocess.Popen(
+            list(map(quoting.argument, arguments)),
+            stdin=end.fileno(),
+            stdout=end.fileno(),
+            stderr=subprocess.DEVNULL,
+            env=client_environment(os.environ),
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        raise TmuxMissing from error
 
 
 def _settle(future: asyncio.Future[Reply], reply: Reply) -> None:

@@ -18,15 +18,17 @@ class FakeAgent:
         self._is_headless = is_headless
         self._standing = Standing(connectivity="unavailable", eligibility="unknown", detail="not started")
         self._on_change: Callable[[], None] = lambda: None
-        self._may_start = asyncio.Event()
-        self._may_end = asyncio.Event()
-        self._may_start.set()
-        self._may_end.set()
+        self._is_ready = asyncio.Event()
+        self._is_ready.set()
+        self._is_held = False
         self._turn: _FakeTurn | None = None
         #: Every prompt that reached it, in order.
         self.received: list[Prompt] = []
         #: What the next prompt ends with.
         self.failure: Exception | None = None
+        #: How often somebody began to wait for it, and how often that waiting ended.
+        self.waits_begun = 0
+        self.waits_ended = 0
 
     @property
     def is_headless(self) -> bool:
@@ -49,17 +51,19 @@ class FakeAgent:
 
     def be_busy(self) -> None:
         """Take no prompt until `be_ready`."""
-        self._may_start.clear()
+        self._is_ready.clear()
 
     def be_ready(self) -> None:
-        self._may_start.set()
+        self._is_ready.set()
 
     def hold(self) -> None:
-        """Keep turns from ending until `let_go`."""
-        self._may_end.clear()
+        """Keep turns from ending until `let_go`, or until they are interrupted."""
+        self._is_held = True
 
     def let_go(self) -> None:
-        self._may_end.set()
+        self._is_held = False
+        if self._turn is not None:
+            self._turn.end()
 
     async def open(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -68,17 +72,20 @@ class FakeAgent:
         return self._standing
 
     async def wait_ready(self) -> None:
-        await self._may_start.wait()
+        self.waits_begun += 1
+        await self._is_ready.wait()
+        self.waits_ended += 1
         if self._standing.connectivity == "unavailable":
             raise AgentGone(self._standing.detail)
 
     async def carry_out(self, prompt: Prompt) -> None:
         self.received.append(prompt)
-        self._turn = _FakeTurn(self._may_end)
-        try:
-            await self._may_end.wait()
-        finally:
-            self._turn = None
+        if self._is_held:
+            self._turn = _FakeTurn()
+            try:
+                await self._turn.ended()
+            finally:
+                self._turn = None
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
@@ -95,12 +102,20 @@ class FakeAgent:
 
 
 class _FakeTurn:
-    def __init__(self, may_end: asyncio.Event) -> None:
-        self._may_end = may_end
+    """A turn that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self._is_over = asyncio.Event()
+
+    def end(self) -> None:
+        self._is_over.set()
+
+    async def ended(self) -> None:
+        await self._is_over.wait()
 
     async def interrupt(self) -> bool:
-        was_running = not self._may_end.is_set()
-        self._may_end.set()
+        was_running = not self._is_over.is_set()
+        self.end()
         return was_running
 
 

@@ -10,7 +10,7 @@ class Decoder(Protocol):
     """Reads one provider's stream. A tool's `events` module is one."""
 
     @property
-    def PROVIDER(self) -> Provider:  # noqa: N802 - a module's constant
+    def PROVIDER(self) -> Provider:
         """Whose words the stream speaks."""
 
     def decode(self, record: Mapping[str, Any]) -> Sequence[Decoded]:

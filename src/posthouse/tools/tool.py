@@ -7,7 +7,7 @@ its name.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.errors import InvalidInput, Unavailable
@@ -18,6 +18,18 @@ class ToolMissing(Unavailable):
     """The CLI is not installed; the message names the command that gets it."""
 
     code = "tool_missing"
+
+
+class UnsupportedVersion(Unavailable):
+    """The installed CLI is too old to be driven; the message names the command that updates it."""
+
+    code = "unsupported_version"
+
+
+class LoginMissing(InvalidInput):
+    """The agent would have no account to work with; the message names the command that gets one."""
+
+    code = "login_missing"
 
 
 class UnsafePrompt(InvalidInput):
@@ -36,6 +48,56 @@ class Program:
     stdin: str | None = None
 
 
+#: What the agent may do without asking: nothing, edit files, or everything.
+Permissions = Literal["ask", "edits", "all"]
+#: Whose account it works with: the person's existing login, a key in its variables, or none.
+Login = Literal["inherit", "env", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The person's own login with one CLI, as far as files and variables tell."""
+
+    #: For example `API key` or `subscription`; None when there is no login.
+    kind: str | None
+    #: Whether an agent can share it without logging its owner out.
+    is_shareable: bool = False
+    #: Whose it is, where that is told.
+    owner: str | None = None
+    #: The command that gets a login that can be shared.
+    get_it: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a config home is prepared for."""
+
+    home: Path
+    working_directory: Path
+    #: The person's own home folder, where an existing login lies.
+    user_home: Path
+    permissions: Permissions = "ask"
+    login: Login = "inherit"
+    is_headless: bool = False
+    #: Where hooks leave their reports; None: no hooks.
+    spool: Path | None = None
+    #: What the program will be given beside its own. Values are looked at, never written.
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One event that a hook of the CLI reported."""
+
+    event: str
+    at_utc: str
+    payload: Mapping[str, Any]
+
+
+#: What a hook's report means for the turn.
+Meaning = Literal["submitted", "ended", "failed", "asking"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """One prepared agent, as every start of its program sees it."""
@@ -48,6 +110,7 @@ class Launch:
     reasoning_level: int | None = None
     #: The user's own arguments, kept verbatim.
     args: tuple[str, ...] = ()
+    permissions: Permissions = "ask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +173,27 @@ class Tool(Protocol):
     def version(self) -> str | None:
         """The installed version, read without running the program."""
 
-    def prepare_home(self, home: Path, working_directory: Path) -> None:
-        """Make *home* ready for unattended use. A second call changes nothing."""
+    def account(self, user_home: Path, variables: Mapping[str, str]) -> Account:
+        """The person's own login. Reads files only."""
+
+    def check(self, setup: Setup) -> Sequence[str]:
+        """Warnings about a launch with *setup*, from static checks that take well under a second.
+
+        Raises:
+            ToolMissing, UnsupportedVersion, LoginMissing: It can't work.
+        """
+
+    def prepare_home(self, setup: Setup) -> Mapping[str, str]:
+        """Make the home ready: onboarding, trust, titles, hooks, login. A second call changes nothing.
+
+        Returns variables, possibly secret, that an inherited login adds to the program's own.
+        """
+
+    def meaning(self, report: Report) -> Meaning | None:
+        """What a hook's report says about the turn; None when it says nothing. Pure."""
+
+    def submitted_prompt(self, report: Report) -> str | None:
+        """The prompt that a `submitted` report is about, where the hook tells it. Pure."""
 
     def tui_program(self, launch: Launch, chat: Chat) -> Program: ...
 

@@ -40,6 +40,15 @@ class Order:
             raise BadOrder(
                 f"a time limit of {self.time_limit_seconds} s leaves no time; leave it out for none"
             )
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        for text in (*self.argv, *self.environment, *self.environment.values(), self.working_directory):
+            _require_encodable(text, "an argument, a variable or the working directory", errors="strict")
+            if "\0" in text:
+                raise BadOrder("an argument, a variable or the working directory holds a NUL character")
+        # A prompt from a command line may hold bytes that are not UTF-8, and hands them on as they came.
+        _require_encodable(self.stdin or "", "the prompt", errors="surrogateescape")
 
     def to_record(self) -> dict[str, Any]:
         """The content of `order.json`; the prompt lies beside it, ready to be somebody's stdin."""
@@ -52,3 +61,10 @@ class Order:
         """Read `order.json` back, without the prompt, which only the program reads."""
         fields = {key: value for key, value in record.items() if key != "has_stdin"}
         return Order(**{**fields, "argv": tuple(fields["argv"])})
+
+
+def _require_encodable(text: str, what: str, *, errors: str) -> None:
+    try:
+        text.encode(errors=errors)
+    except UnicodeEncodeError as error:
+        raise BadOrder(f"{what} cannot be written as UTF-8: {error.reason}") from None

@@ -46,10 +46,11 @@ class Pane:
         return True
 
     def close(self, *, seconds: float) -> None:
-        """Give the terminal a last moment to take what waits."""
+        """Give the terminal a last moment to take what waits, then leave it as it was."""
         deadline = time.monotonic() + seconds
         while not self.flush() and (left := deadline - time.monotonic()) > 0:
             select.select([], [self._descriptor], [], left)
+        os.set_blocking(self._descriptor, True)
 
     def _queue(self, data: bytes) -> None:
         if data:

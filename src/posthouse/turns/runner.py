@@ -117,7 +117,7 @@ def _settle_last(turns_root: Path) -> None:
     turn = _last(turns_root)
     if turn is None:
         return
-    ("whoever started it was killed before its program ran")
+    turn.call_off("whoever started it was killed before its program ran")
     if turn.state().status == "active":
         raise TurnActive(f"turn {turn.turn_id} is in progress; wait for it or interrupt it")
     if left := turn.end_leftovers():

@@ -79,8 +79,9 @@ class Tail:
         yield from self._lines.last()
 
     def sync(self) -> None:
-        """Make the file durable, whoever wrote it."""
-        os.fsync(self._descriptor)
+        """Make what was read durable, whoever wrote it."""
+        if self._offset:
+            os.fsync(self._descriptor)
 
     def close(self) -> None:
         os.close(self._descriptor)

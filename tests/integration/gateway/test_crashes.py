@@ -52,7 +52,8 @@ async def life() -> None:
     await gateway.start()
     if steps:
         crashpoints.arm(steps)
-        order = SubmitPromptRequest(kind="submit_prompt", payload=SubmitPromptPayload(prompt=f"prompt {steps}"))
+        payload = SubmitPromptPayload(prompt=f"prompt {steps}")
+        order = SubmitPromptRequest(kind="submit_prompt", payload=payload)
         print("accepted", (await gateway.submit(order)).request_id, flush=True)
     while gateway.status().queue_depth:
         await asyncio.sleep(0.005)

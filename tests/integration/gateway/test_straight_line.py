@@ -146,7 +146,7 @@ def test_a_gateway_in_a_window_beside_the_agent(house: House) -> None:
 
     assert there is not None
     windows = {pane.window_id: pane for pane in terminal.panes_of(session.tmux, session.tmux_session_name)}
-    window = windows[there.tmux_window_id]
+    window = windows[there.tmux_window_id or ""]
     assert (window.window_name, window.pane_id) == ("gateway", there.tmux_pane_id)
     assert there.tmux_window_index == window.window_index != "0"
     assert (status["execution_mode"], status["gateway_tmux_window_id"]) == (

@@ -51,7 +51,7 @@ class Composer:
         elif match["escape"]:
             self.note({"key": "Escape"})
             self.active_until = time.monotonic()
-        elif match["key"] == b"\r":
+        elif match["key"] in b"\r\n":
             self.enter()
         else:
             self.draft += match["key"].decode(errors="replace")

@@ -55,13 +55,13 @@ def test_hostile_text_stays_one_argument_of_a_pipe(tmux: Tmux, text: str) -> Non
         [
             ["set-buffer", "-b", "x", "--", text],
             ["list-buffers", "-F", "#{buffer_name}"],
-            ["set-environment", "--", "VALUE", text],
+            ["set-environment", "-t", "=s:", "--", "VALUE", text],
         ],
     )
 
     assert replies == ["", "x", ""]
     assert tmux.run("show-buffer", "-b", "x") == text.removesuffix("\n")
-    assert tmux.run("show-environment", "VALUE") == f"VALUE={text}"
+    assert tmux.run("show-environment", "-t", "=s:", "VALUE") == f"VALUE={text}"
 
 
 def test_several_commands_are_one_step(tmux: Tmux) -> None:
@@ -74,10 +74,10 @@ def test_several_commands_are_one_step(tmux: Tmux) -> None:
 def test_a_batch_answers_each_command_and_raises_the_first_failure(tmux: Tmux) -> None:
     """All are tried, so that the session is not left half done by a harmless failure."""
     with pytest.raises(TmuxRefused, match="can't find session: nope") as refused:
-        tmux.batch("s", [["kill-session", "-t", "=nope"], ["set-environment", "A", "1"]])
+        tmux.batch("s", [["kill-session", "-t", "=nope"], ["set-environment", "-t", "=s:", "A", "1"]])
 
     assert refused.value.is_not_found
-    assert tmux.run("show-environment", "A") == "A=1"
+    assert tmux.run("show-environment", "-t", "=s:", "A") == "A=1"
 
 
 def test_a_batch_for_a_missing_session_does_nothing(tmux: Tmux) -> None:
@@ -85,7 +85,11 @@ def test_a_batch_for_a_missing_session_does_nothing(tmux: Tmux) -> None:
     tmux.run("new-session", "-d", "-s", "session", "sleep", "infinity")
 
     with pytest.raises(TmuxRefused, match="can't find session: sess"):
-        tmux.batch("sess", [["set-environment", "A", "1"]])
+        tmux.batch("sess", [["set-environment", "-t", "=sess:", "A", "1"]])
+
+    assert "A=1" not in tmux.run("show-environment", "-t", "=s:") + tmux.run(
+        "show-environment", "-t", "=session:"
+    )
 
 
 def test_nothing_of_a_batch_is_on_a_command_line(
@@ -97,7 +101,7 @@ def test_nothing_of_a_batch_is_on_a_command_line(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
-    tmux.batch("s", [["set-environment", "A", "secret"]])
+    tmux.batch("s", [["set-environment", "-t", "=s:", "A", "secret"]])
 
     seen = (tmp_path / "seen").read_text()
     assert ("attach-session" in seen, "secret" in seen) == (True, False)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ import uvloop
 
 from posthouse.support.processes import tree
 from posthouse.terminal import session
-from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxRefused
+from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxMissing, TmuxRefused
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import plain
@@ -218,24 +217,21 @@ def test_copy_mode_is_announced(run: Run, tmux: Tmux, pane: Pane, tmux_server: S
 def test_a_reader_that_falls_behind_is_paused_and_goes_on(
     run: Run, tmux: Tmux, pane: Pane, tmux_server: Server
 ) -> None:
-    """A loop that stood still loses output, is told to look again, and hears what comes later."""
+    """tmux keeps no growing buffer for it; it is told to look again and hears what comes later."""
 
-    async def listen() -> None:
+    async def listen() -> str:
         async with _attached(tmux_server) as client:
-            await client.command("refresh-client", "-f", "pause-after=1")
             heard: list[bytes] = []
             client.watch(lambda _pane_id, content: heard.append(content))
-            _start(tmux, pane, "yes | head -c 3000000; sleep 2.6; while :; do echo alive; sleep 0.1; done")
-            await asyncio.to_thread(_hold_the_loop, asyncio.get_running_loop())
-            await _soon(lambda: b"" in heard)
-            heard.clear()
+            # What tmux does by itself after five seconds.
+            name = tmux.run("list-clients", "-F", "#{client_name}")
+            tmux.run("refresh-client", "-t", name, "-A", f"{pane.pane_id}:pause")
+            await _soon(lambda: heard == [b""])
+            _start(tmux, pane, "echo alive; exec sleep 99")
             await _soon(lambda: any(b"alive" in content for content in heard))
+            return await client.command("list-clients", "-F", "#{client_flags}")
 
-    run(listen())
-
-
-def _hold_the_loop(loop: asyncio.AbstractEventLoop) -> None:
-    loop.call_soon_threadsafe(time.sleep, 2.5)
+    assert "pause-after=5" in run(listen())
 
 
 def test_the_agents_window_keeps_its_size(run: Run, tmux: Tmux, pane: Pane, tmux_server: Server) -> None:
@@ -335,3 +331,11 @@ def test_the_death_of_the_server_ends_what_is_under_way(
 
     run(watch())
     assert _children() == []
+
+
+def test_a_missing_tmux_is_told(run: Run, tmux_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that gets it, and nothing left open."""
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    with pytest.raises(TmuxMissing, match="apt-get install"):
+        run(ControlClient.attach(tmux_server, "gpu", output=True))

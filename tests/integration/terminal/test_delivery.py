@@ -223,14 +223,14 @@ def test_waiting_ends_with_the_agent(start: Start) -> None:
     assert agent.use(wait).state == "exited"
 
 
-def test_waiting_ends_with_the_session(start: Start) -> None:
-    """So does the end of the session."""
+def test_waiting_ends_with_the_client(start: Start) -> None:
+    """So does the loss of the control client, with a program that lives on."""
     agent = start(busy=True, seconds=60)
 
     async def wait(typist: Typist) -> None:
         waiting = asyncio.create_task(typist.wait_ready(None))
         await asyncio.sleep(0)
-        await asyncio.to_thread(session.kill, agent.tmux, "gpu")
+        await asyncio.to_thread(agent.tmux.run, "detach-client", "-s", "=gpu")
         async with asyncio.timeout(10):
             with pytest.raises(NoServer):
                 await waiting

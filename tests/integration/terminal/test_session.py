@@ -262,12 +262,14 @@ def test_the_window_keeps_its_name_and_its_index(tmux: Tmux) -> None:
     pane = _create(tmux)
     _start(tmux, pane, "printf '\\033kother\\033\\\\'; echo done; exec sleep 99")
     _shown(tmux, pane, "done")
+    names = [session.agent_pane(tmux, "gpu").window_name]
     other = _window(tmux, "gateway")
     tmux.run("kill-window", "-t", pane.window_id)
 
     third = _window(tmux, "third")
 
-    assert session.panes_of(tmux, "gpu")[0].window_name == "gateway"
+    names += [each.window_name for each in session.panes_of(tmux, "gpu")]
+    assert names == ["agent", "gateway", "third"]
     assert (other.window_index, third.window_index) == ("1", "2")
     with pytest.raises(session.NoAgentPane, match="relaunch"):
         session.agent_pane(tmux, "gpu")

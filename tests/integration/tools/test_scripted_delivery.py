@@ -16,7 +16,7 @@ from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Surface
 from posthouse.testing.truth import TruthLog
 from posthouse.tools.scripted.profile import TOOL
-from posthouse.tools.tool import Chat, Launch
+from posthouse.tools.tool import Chat, Launch, Setup
 
 PERSONAS = [
     *("plain", "claude", "codex", "gemini", "claude+lagging"),
@@ -70,7 +70,7 @@ def start(tmux_server: Server, tmp_path: Path) -> Iterator[Start]:
     started: list[Pane] = []
 
     def start(persona: str) -> Running:
-        TOOL.prepare_home(home, where)
+        TOOL.prepare_home(Setup(home=home, working_directory=where, user_home=home))
         launch = Launch(home=home, working_directory=where, role_name="r", args=("--persona", persona))
         program = TOOL.tui_program(launch, Chat())
         pane = session.create(tmux, "agent", working_directory=where, environment={})

@@ -13,7 +13,7 @@ from posthouse.terminal.screen import Screen
 from posthouse.testing.pane import Pane, open_pane
 from posthouse.testing.truth import TruthLog
 from posthouse.tools.scripted.profile import TOOL
-from posthouse.tools.tool import Chat, Exchange, Launch
+from posthouse.tools.tool import Chat, Exchange, Launch, Setup
 
 NEW = Chat()
 Start = Callable[..., "Agent"]
@@ -75,7 +75,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             rows: int = 40,
         ) -> Agent:
             if trusted:
-                TOOL.prepare_home(home, where)
+                TOOL.prepare_home(Setup(home=home, working_directory=where, user_home=home))
             launch = Launch(home=home, working_directory=where, role_name="r", args=("--persona", persona))
             program = TOOL.tui_program(launch, chat)
             pane = open_panes.enter_context(

@@ -20,7 +20,7 @@ from posthouse.contracts import names
 from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
 from posthouse.testing.truth import TruthLog
-from posthouse.tools.tool import Launch, TurnOrder
+from posthouse.tools.tool import Launch, Setup, TurnOrder
 from posthouse.turns import runner
 from posthouse.turns.order import Order
 from posthouse.turns.runner import BridgeDied, TurnActive
@@ -55,7 +55,7 @@ class Walk:
         self.truth = TruthLog(root / "home" / "truth.jsonl")
         self._launch = Launch(home=root / "home", working_directory=root, role_name="walker")
         self._tool = tools.load("scripted")
-        self._tool.prepare_home(root / "home", root)
+        self._tool.prepare_home(Setup(home=root / "home", working_directory=root, user_home=root))
 
     def order(self, index: int, prompt: str) -> Order:
         program = self._tool.turn_program(self._launch, TurnOrder(prompt=prompt))

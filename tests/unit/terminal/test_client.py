@@ -1,5 +1,8 @@
 """How a tmux process is started."""
 
+import subprocess
+import sys
+
 import pytest
 
 from posthouse.terminal.client import (
@@ -61,3 +64,12 @@ def test_without_tmux_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
 def test_tmuxs_words_are_told_apart(words: str, family: type[Exception]) -> None:
     """A server that is not there is another error than one that says no."""
     assert type(refusal(Server("x"), "run", words)) is family
+
+
+def test_the_command_line_does_not_pay_for_what_only_gateways_need() -> None:
+    """Launching and listing load neither asyncio nor other slow modules."""
+    look = (
+        "import sys, posthouse.terminal.session; print(sys.modules.keys() & {'asyncio', 'shutil', 'logging'})"
+    )
+
+    assert subprocess.check_output([sys.executable, "-c", look], text=True) == "set()\n"

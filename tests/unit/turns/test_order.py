@@ -1,6 +1,7 @@
 """Orders on disk."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -48,6 +49,8 @@ def test_an_order_comes_back_from_disk_without_its_prompt() -> None:
         pytest.param(".hidden", ("a",), None, id="an id that hides the folder"),
         pytest.param("turn-1", (), None, id="no program"),
         pytest.param("turn-1", ("a",), 0.0, id="no time"),
+        pytest.param("turn-1", ("a\0b",), None, id="an argument that would be cut off"),
+        pytest.param("turn-1", ("\udcff",), None, id="an argument that is not text"),
     ],
 )
 def test_an_order_that_cannot_be_run_is_refused(
@@ -63,3 +66,10 @@ def test_an_order_that_cannot_be_run_is_refused(
             working_directory="/",
             time_limit_seconds=limit,
         )
+
+
+def test_a_prompt_may_hold_foreign_bytes_but_no_half_characters() -> None:
+    """What a shell hands over goes through; what no bytes stand for is refused."""
+    assert replace(ORDER, stdin="caf\udce9").stdin == "caf\udce9"
+    with pytest.raises(BadOrder, match="the prompt cannot be written as UTF-8"):
+        replace(ORDER, stdin="\ud800")

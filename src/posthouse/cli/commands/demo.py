@@ -13,7 +13,8 @@ from posthouse.cli.output import Cell
 from posthouse.support import locks
 
 _HEADINGS = ("name", "kind", "state", "gateway", "open its terminal")
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+#: SIGINT too: a shell starts background jobs with it ignored, and `kill -INT` must stop the demo all the same.
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DOWN_SECONDS = 60.0
 
 

@@ -10,15 +10,33 @@ from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.errors import Conflict
 from posthouse.support import files, locks
 from posthouse.terminal.screen import Screen, Surface
+from posthouse.tools import spool
 from posthouse.tools.scripted import hooks, surface
 from posthouse.tools.scripted.agent import HOME_VARIABLE
 from posthouse.tools.scripted.guard import guard
 from posthouse.tools.scripted.transcript import Transcript
-from posthouse.tools.tool import Chat, Exchange, Launch, Program, Tool, TurnOrder
+from posthouse.tools.tool import (
+    Account,
+    Chat,
+    Exchange,
+    Launch,
+    Meaning,
+    Program,
+    Report,
+    Setup,
+    Tool,
+    TurnOrder,
+)
 
 _PROGRAM = Path(__file__).with_name("program.py")
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _LOCK_SECONDS = 5.0
+_MEANINGS: Mapping[str, Meaning] = {
+    "UserPromptSubmit": "submitted",
+    "Stop": "ended",
+    "StopFailure": "failed",
+    "PermissionRequest": "asking",
+}
 
 
 class BadSettings(Conflict):
@@ -44,22 +62,37 @@ class ScriptedTool:
     def version(self) -> str | None:
         return __version__
 
-    def prepare_home(self, home: Path, working_directory: Path) -> None:
-        """Trust *working_directory*, so that no dialog waits for a person.
+    def account(self, user_home: Path, variables: Mapping[str, str]) -> Account:
+        """It needs none."""
+        return Account(kind="none needed", is_shareable=True)
+
+    def check(self, setup: Setup) -> Sequence[str]:
+        return ()
+
+    def prepare_home(self, setup: Setup) -> Mapping[str, str]:
+        """Trust the working directory, so that no dialog waits for a person, and report events.
 
         Raises:
             BadSettings: The home has settings that are not a JSON object.
         """
-        files.private_folder(home)
+        home = files.private_folder(setup.home)
         with locks.hold(home / ".settings.lock", wait_seconds=_LOCK_SECONDS):
             try:
                 settings = hooks.read_settings(home)
             except ValueError as error:
                 path = home / hooks.SETTINGS_FILE
                 raise BadSettings(f"{path} can't be read ({error}): repair or remove it") from error
-            wanted = _trusting(settings, working_directory)
+            wanted = _prepared(settings, setup)
             if wanted != settings:
                 files.write_json(home / hooks.SETTINGS_FILE, wanted, durable=True)
+        return {}
+
+    def meaning(self, report: Report) -> Meaning | None:
+        return _MEANINGS.get(report.event)
+
+    def submitted_prompt(self, report: Report) -> str | None:
+        prompt = report.payload.get("prompt")
+        return prompt if isinstance(prompt, str) else None
 
     def tui_program(self, launch: Launch, chat: Chat) -> Program:
         return Program(
@@ -120,13 +153,14 @@ def _chat_arguments(chat: Chat) -> tuple[str, ...]:
     return ("--continue",) if chat.mode == "latest" else ()
 
 
-def _trusting(settings: Mapping[str, Any], working_directory: Path) -> dict[str, Any]:
+def _prepared(settings: Mapping[str, Any], setup: Setup) -> dict[str, Any]:
     trusted = settings.get("trusted")
     folders = [str(folder) for folder in trusted] if isinstance(trusted, list) else []
-    folder = str(working_directory.resolve())
+    folder = str(setup.working_directory.resolve())
+    reporting = {event: spool.command(setup.spool, event) for event in _MEANINGS} if setup.spool else {}
     return {
-        "hooks": {},
         **settings,
+        "hooks": {**settings.get("hooks", {}), **reporting},
         "trusted": folders if folder in folders else [*folders, folder],
     }
 

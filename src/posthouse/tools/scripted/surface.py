@@ -58,7 +58,7 @@ def _is_up(title: str, plain: Sequence[str], composer: _Composer) -> bool:
     """Whether the program behind the composer is there, not only its first picture."""
     if composer.look.idle_title.startswith("{"):
         return any(" · " in row for row in plain[composer.row + 1 :])
-    return True
+    return _IDLE_TITLE.match(title) is not None
 
 
 def _composer(rows: Sequence[str], plain: Sequence[str]) -> _Composer | None:

@@ -11,7 +11,7 @@ from posthouse.terminal.screen import Screen
 from posthouse.tools.scripted import program
 from posthouse.tools.scripted.profile import TOOL, BadSettings
 from posthouse.tools.scripted.transcript import Transcript
-from posthouse.tools.tool import Chat, Exchange, Launch, TurnOrder
+from posthouse.tools.tool import Chat, Exchange, Launch, Setup, TurnOrder
 
 START = (sys.executable, "-I", "-S", str(Path(program.__file__)))
 
@@ -75,14 +75,14 @@ def test_a_turns_own_model_and_effort_win(tmp_path: Path) -> None:
 def test_preparing_a_home_twice_changes_nothing(tmp_path: Path) -> None:
     """Settings are completed once, and what a person added stays."""
     home, where = tmp_path / "home", tmp_path / "proj"
-    TOOL.prepare_home(home, where)
+    TOOL.prepare_home(Setup(home=home, working_directory=where, user_home=home))
     settings = home / "settings.json"
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"hooks": {"Stop": "true"}}))
     before = settings.read_bytes()
 
-    TOOL.prepare_home(home, where)
+    TOOL.prepare_home(Setup(home=home, working_directory=where, user_home=home))
     assert settings.read_bytes() == before
-    TOOL.prepare_home(home, tmp_path / "other")
+    TOOL.prepare_home(Setup(home=home, working_directory=tmp_path / "other", user_home=home))
     assert json.loads(settings.read_text()) == {
         "hooks": {"Stop": "true"},
         "trusted": [str(where), str(tmp_path / "other")],
@@ -94,7 +94,7 @@ def test_settings_that_cannot_be_read_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text("[")
 
     with pytest.raises(BadSettings, match="repair or remove it"):
-        TOOL.prepare_home(tmp_path, tmp_path)
+        TOOL.prepare_home(Setup(home=tmp_path, working_directory=tmp_path, user_home=tmp_path))
     assert (tmp_path / "settings.json").read_text() == "["
 
 

@@ -44,6 +44,7 @@ def test_conversations_of_another_folder_are_not_found(tmp_path: Path) -> None:
 
 def test_an_id_is_never_a_path(tmp_path: Path) -> None:
     """A resume id can't reach outside its folder."""
+    _new(tmp_path, tmp_path)
     (tmp_path / "secret.jsonl").write_text("{}\n")
 
     assert Transcript.find(tmp_path, tmp_path, "../../secret") is None

@@ -1,0 +1,54 @@
+"""Where an agent's hooks report in: one small file per event, in a folder of the session.
+
+A report is written by a shell command that the CLI runs, so it needs neither a gateway nor Python, and
+it waits there while no gateway lives. It appears whole: written beside its place and renamed.
+"""
+
+import json
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+
+from posthouse.support import clock
+from posthouse.tools.tool import Report
+
+#: Below the session's folder.
+FOLDER = "hooks"
+_MAX_BYTES = 1 << 20
+#: A reader that comes late is interested in the latest.
+_MAX_REPORTS = 1000
+
+
+def command(folder: Path, event: str, *, answer: str = "") -> str:
+    """The shell command that reports *event*, whose JSON comes on its stdin. It never fails the CLI.
+
+    *answer* is printed for CLIs that take silence for a decision.
+    """
+    reported = (
+        f"cd {shlex.quote(str(folder))} && t=$(mktemp .XXXXXXXXXXXX) && "
+        f'head -c {_MAX_BYTES} > "$t" && mv "$t" "{event}$t.json"'
+    )
+    said = f"; printf %s {shlex.quote(answer)}" if answer else ""
+    return f"{{ {reported}; }} 2>/dev/null{said}; exit 0"
+
+
+def read(folder: Path) -> list[tuple[Path, Report]]:
+    """The newest reports that wait, oldest first, each with its file. What is no report is left out."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix == ".json"]
+    except FileNotFoundError:
+        return []
+    newest = sorted(found, key=lambda path: path.stat().st_mtime_ns)[-_MAX_REPORTS:]
+    reports = [(path, _report(path)) for path in newest]
+    return [(path, report) for path, report in reports if report is not None]
+
+
+def _report(path: Path) -> Report | None:
+    try:
+        payload = json.loads(path.read_bytes())
+        moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, ValueError):
+        return None
+    if not isinstance(payload, dict):
+        return None
+    return Report(event=path.name.split(".")[0], at_utc=clock.iso_micros(moment), payload=payload)
