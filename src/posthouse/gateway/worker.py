@@ -66,7 +66,7 @@ class Worker:
             return False
         if row.kind != INTERRUPT:
             try:
-                pass
+                await self._adapter.wait_ready()
             except AgentGone:
                 return False  # its return wakes us
         was_taken = True

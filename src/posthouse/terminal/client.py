@@ -106,12 +106,8 @@ class Tmux:
 
         The first that fails ends it. Raises as `run` does.
         """
-        arguments: list[bytes] = []
-        for command in commands:
-            arguments += (
-                [b";", *map(quoting.argument, command)] if arguments else map(quoting.argument, command)
-            )
-        done = self._process(arguments, b"")
+        words = [word for command in commands for word in (b";", *map(quoting.argument, command))]
+        done = self._process(words[1:], b"")
         if done.returncode:
             raise refusal(self.server, commands[0][0], _text(done.stderr).strip())
         return _text(done.stdout).removesuffix("\n")
@@ -124,14 +120,12 @@ class Tmux:
         """
         script = b"".join(quoting.line(command) for command in commands)
         done = self._process(list(map(quoting.argument, attach_arguments(session, output=False))), script)
-        events = Parser().feed(done.stdout)
-        ours = [event for event in events if isinstance(event, Reply) and event.ours]
-        attaching = [event for event in events if isinstance(event, Reply) and not event.ours]
-        for reply in attaching:
-            if reply.failed:
-                raise refusal(self.server, "attach-session", reply.text)
-        if len(ours) != len(commands):
-            raise refusal(self.server, "attach-session", _text(done.stderr).strip() or "server exited")
+        replies = [event for event in Parser().feed(done.stdout) if isinstance(event, Reply)]
+        ours = [reply for reply in replies if reply.ours]
+        attach_errors = [reply.text for reply in replies if reply.failed and not reply.ours]
+        if attach_errors or len(ours) != len(commands):
+            words = attach_errors[0] if attach_errors else _text(done.stderr).strip()
+            raise refusal(self.server, "attach-session", words or "server exited")
         for command, reply in zip(commands, ours, strict=True):
             if reply.failed:
                 raise refusal(self.server, command[0], reply.text)

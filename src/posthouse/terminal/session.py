@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints
 from posthouse.terminal import pane as panes
@@ -16,7 +17,6 @@ from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen
 
-AGENT_WINDOW = "agent"
 #: Keeps the pane until the agent's program takes its place. Two words: tmux runs one by a shell.
 _PLACEHOLDER = ("sleep", "infinity")
 _HISTORY_LINES = "10000"

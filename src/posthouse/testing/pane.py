@@ -3,8 +3,8 @@
 Deliberately not built on `posthouse.terminal`: what tests that package needs other hands.
 """
 
-import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,14 +19,14 @@ _TARGET = "agent:0.0"
 class Pane:
     """A running program and its screen."""
 
-    def __init__(self, socket: str) -> None:
+    def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._pastes = 0
 
     def tmux(self, *command: str, text: str | None = None) -> str:
         """One tmux command; *text* is its stdin."""
         done = subprocess.run(
-            ["tmux", "-u", "-L", self._socket, "-f", "/dev/null", *command],
+            ["tmux", "-u", "-S", str(self._socket), "-f", "/dev/null", *command],
             input=text,
             stdin=subprocess.DEVNULL if text is None else None,
             capture_output=True,
@@ -97,14 +97,16 @@ def open_pane(
     rows: int = 40,
 ) -> Iterator[Pane]:
     """A pane that runs *argv*; its tmux server ends with the block, and all that runs in it."""
-    pane = Pane(f"ph-test-{os.urandom(6).hex()}")
     variables = [word for name, value in environment.items() for word in ("-e", f"{name}={value}")]
-    pane.tmux(
-        *("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"),
-        *("new-session", "-d", "-s", "agent", "-x", str(columns), "-y", str(rows)),
-        *("-c", str(working_directory), *variables, "--", *argv),
-    )
-    try:
-        yield pane
-    finally:
-        pane.tmux("kill-server")
+    # Not pytest's own folder: a socket's path has room for 104 bytes. tmux leaves it behind.
+    with tempfile.TemporaryDirectory(prefix="ph-") as folder:
+        pane = Pane(Path(folder) / "tmux")
+        pane.tmux(
+            *("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"),
+            *("new-session", "-d", "-s", "agent", "-x", str(columns), "-y", str(rows)),
+            *("-c", str(working_directory), *variables, "--", *argv),
+        )
+        try:
+            yield pane
+        finally:
+            pane.tmux("kill-server")

@@ -13,7 +13,7 @@ from posthouse.cli.output import Cell
 from posthouse.support import locks
 
 _HEADINGS = ("name", "kind", "state", "gateway", "open its terminal")
-#: SIGINT too: a shell starts background jobs with it ignored, and `kill -INT` must stop the demo all the same.
+#: SIGINT too: shells start background jobs with it ignored, and `kill -INT` must still stop the demo.
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DOWN_SECONDS = 60.0
 

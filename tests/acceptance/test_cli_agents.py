@@ -1,0 +1,261 @@
+"""The life of agents through the command line."""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.acceptance.conftest import Commands
+
+
+def _launch(posthouse: "Commands", name: str, *more: str) -> Any:
+    return posthouse.json("agents", "launch", "--tool", "scripted", "--name", name, *more)
+
+
+def test_the_life_of_a_headless_agent(posthouse: "Commands") -> None:
+    """Launched, listed, asked, looked at, stopped, started again: with its conversation kept."""
+    launched = _launch(posthouse, "one", "--headless")
+    listed = posthouse.json("agents", "list")["agents"]
+    answer = posthouse.ok("agents", "prompt", "one", "--wait", "hello [[say hi there]]")
+    turn = posthouse.json("agents", "turn", "status", "one", "last")
+    last = posthouse.json("agents", "last", "one")
+    state = posthouse.json("agents", "state", "one")
+    stdout = posthouse.ok("agents", "turn", "stdout", "one", turn["turn_id"])
+    stopped = posthouse.ok("agents", "stop", "one")
+    gone = posthouse.json("agents", "list")["agents"]
+    posthouse.ok("agents", "relaunch", "one", "--chat-session-mode", "tool_last_or_new")
+    recalled = posthouse.ok("agents", "prompt", "one", "--wait", "[[recall]]")
+
+    assert (launched["status"], launched["backend"]) == ("launched", "claude_headless")
+    assert [(one["agent_name"], one["health"], one["gateway"]) for one in listed] == [
+        ("one", "healthy", launched["gateway"])
+    ]
+    assert answer == "hi there\n"
+    assert (turn["status"], turn["history_summary"], turn["error"]) == ("completed", "hi there", None)
+    assert (last["prompt"], last["answer"], last["outcome"]) == (
+        "hello [[say hi there]]",
+        "hi there",
+        "completed",
+    )
+    assert (state["turn"]["phase"], state["last_turn"]["result"]) == ("ready", "success")
+    assert json.loads(stdout.splitlines()[-1])["type"] == "result"
+    assert stopped == "stopped one; start it again with `posthouse agents relaunch one`\n"
+    assert gone == []
+    assert "hello [[say hi there]]" in recalled
+    assert posthouse.tmux("list-sessions", "-F", "#{session_name}").split() == [launched["tmux_session_name"]]
+
+
+def test_the_life_of_a_tui_agent(posthouse: "Commands") -> None:
+    """A prompt is typed, and the answer comes from the agent's own transcript."""
+    launched = _launch(posthouse, "two")
+    answer = posthouse.ok("agents", "prompt", "two", "--wait", "hello [[say hi there]]")
+    state = posthouse.json("agents", "state", "two")
+    attach = posthouse.json("agents", "attach", "two")["command"]
+    detached = posthouse.ok("agents", "gateway", "detach", "two")
+    direct = posthouse.ok("agents", "prompt", "two", "--wait", "[[say still here]]")
+    posthouse.ok("agents", "stop", "two")
+
+    assert answer == "hi there\n"
+    assert (state["turn"]["phase"], state["last_turn"]["result"]) == ("ready", "success")
+    assert attach[-3:] == ["attach-session", "-t", f"={launched['tmux_session_name']}"]
+    assert detached == "gateway of two stopped\n"
+    assert direct == "still here\n"
+    assert posthouse.tmux("list-sessions") == ""
+
+
+def test_the_exit_code_tells_the_outcome(posthouse: "Commands") -> None:
+    """0 answered, 10 failed, 124 timed out, 11 interrupted: scripts need no parsing."""
+    _launch(posthouse, "one", "--headless")
+
+    ok = posthouse.run("agents", "prompt", "one", "--wait", stdin="[[say from stdin]]")
+    failed = posthouse.run("agents", "prompt", "one", "--wait", "--json", "[[fail 400]]")
+    timed_out = posthouse.run("agents", "prompt", "one", "--wait", "--timeout", "1", "[[wait 60]]")
+    posthouse.ok("agents", "interrupt", "one")
+    _wait_ready(posthouse, "one")
+    waiting = posthouse.start("agents", "prompt", "one", "--wait", "[[wait 60]]")
+    _wait_phase(posthouse, "one", "active")
+    interrupt = posthouse.json("agents", "interrupt", "one")
+    waiting.communicate(timeout=60)
+
+    assert (ok.returncode, ok.stdout) == (0, "from stdin\n")
+    assert (failed.returncode, json.loads(failed.stdout)["outcome"]) == (10, "failed")
+    assert (timed_out.returncode, timed_out.stderr) == (
+        124,
+        "one: timed out: it is still at work; the agent goes on\n",
+    )
+    assert interrupt["disposition"] == "accepted"
+    assert waiting.returncode == 11
+    assert posthouse.json("agents", "interrupt", "one")["disposition"] == "no_op"
+
+
+def test_without_a_gateway_a_headless_prompt_is_carried_out_from_here(posthouse: "Commands") -> None:
+    """--no-gateway changes nothing for the person who asks; --follow shows the turn as it goes."""
+    _launch(posthouse, "one", "--headless", "--no-gateway")
+
+    first = posthouse.ok("agents", "prompt", "one", "--follow", "first [[tool echo 42]] [[say done]]")
+    second = posthouse.ok("agents", "prompt", "one", "--wait", "[[recall]]")
+
+    assert first.splitlines()[:3] == ["> Bash(echo 42)", "< success: 42", "done"]
+    assert "first [[tool echo 42]]" in second
+    assert posthouse.json("agents", "gateway", "status", "one")["gateway_health"] == "not_attached"
+
+
+def test_a_name_that_is_taken_is_explained_and_nothing_is_touched(posthouse: "Commands") -> None:
+    """Launching over an agent needs --replace; until then it goes on undisturbed."""
+    first = _launch(posthouse, "one", "--headless", "--no-gateway")
+
+    refused = posthouse.run("agents", "launch", "--tool", "scripted", "--name", "one")
+    after = posthouse.json("agents", "list")["agents"]
+    replaced = _launch(posthouse, "one", "--headless", "--no-gateway", "--replace")
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == (
+        f"error: agent 'one' is there already (scripted, healthy, id {first['agent_id']}); nothing was touched. "
+        "Start it again with `posthouse agents relaunch one`, or end and forget it by adding --replace\n"
+    )
+    assert [one["manifest_path"] for one in after] == [first["manifest_path"]]
+    assert replaced["manifest_path"] != first["manifest_path"]
+    assert posthouse.tmux("list-sessions", "-F", "#{session_name}").split() == [replaced["tmux_session_name"]]
+
+
+def test_an_ambiguous_name_lists_the_exact_commands(posthouse: "Commands") -> None:
+    """Two agents may share a name; each of the listed commands names one of them, and works."""
+    for agent_id in ("aa", "bb"):
+        _launch(posthouse, "twin", "--headless", "--no-gateway", "--agent-id", agent_id)
+
+    refused = posthouse.run("agents", "stop", "twin")
+    commands = [line.strip() for line in refused.stderr.splitlines()[1:]]
+
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[0] == "error: 2 agents are called 'twin'; choose one by its id:"
+    assert commands == [f"posthouse agents single --agent-id {agent_id} stop" for agent_id in ("aa", "bb")]
+    posthouse.ok(*commands[0].split()[1:])
+    assert [one["agent_id"] for one in posthouse.json("agents", "list")["agents"]] == ["bb"]
+
+
+def test_every_scope_finds_the_same_agent(posthouse: "Commands") -> None:
+    """Short form by name or id, `single` by either selector, and `self` inside the agent's own session."""
+    launched = _launch(posthouse, "one", "--headless", "--no-gateway")
+    seen = posthouse.folder / "seen.json"
+    command = f"{' '.join(posthouse.argv('agents', 'self', 'identity', '--json'))} > {seen}.part; mv {seen}.part {seen}"
+    posthouse.tmux("new-window", "-d", "-t", f"={launched['tmux_session_name']}:", "sh", "-c", command)
+    forms = [
+        ("agents", "state", "one"),
+        ("agents", "state", launched["agent_id"]),
+        ("agents", "state", "HOUMAO-one"),
+        ("agents", "single", "--agent-name", "one", "state"),
+        ("agents", "single", "--agent-id", launched["agent_id"], "state"),
+        ("agents", "state", "--agent-name", "one"),
+    ]
+    identities = [posthouse.json(*form)["identity"] for form in forms]
+    _wait_for(seen.exists)
+
+    assert identities == [identities[0]] * len(forms)
+    assert json.loads(seen.read_text()) == identities[0]
+    assert posthouse.run("agents", "self", "state").returncode == 1
+    assert posthouse.run("agents", "self", "stop").returncode == 2
+
+
+def test_a_secret_reaches_the_agent_and_nothing_else(posthouse: "Commands") -> None:
+    """`--env K` takes the caller's value to the program; it lies in one 0600 file and nowhere else."""
+    secret = "s3cr3t-" + hashlib.sha256(str(time.time_ns()).encode()).hexdigest()
+    posthouse.ok(
+        "agents",
+        "launch",
+        "--tool",
+        "scripted",
+        "--name",
+        "one",
+        "--headless",
+        "--env",
+        "TOKEN",
+        more={"TOKEN": secret},
+    )
+    posthouse.ok("agents", "prompt", "one", "--wait", "[[say x]]")
+    answer = posthouse.ok("agents", "prompt", "one", "--wait", "[[secret TOKEN]]")
+    holders = [
+        path
+        for path in posthouse.folder.rglob("*")
+        if path.is_file() and secret.encode() in path.read_bytes()
+    ]
+
+    assert hashlib.sha256(secret.encode()).hexdigest()[:8] in answer
+    assert [(path.name, path.stat().st_mode & 0o777) for path in holders] == [("launch-env.json", 0o600)]
+    assert secret not in _command_lines()
+    assert secret not in posthouse.tmux("show-environment", "-g")
+
+
+def test_agents_that_a_reboot_took_come_back(posthouse: "Commands") -> None:
+    """With the tmux server gone, list says so, cleanup or relaunch --all puts it right."""
+    for name in ("one", "two"):
+        _launch(posthouse, name, "--headless", "--no-gateway")
+    posthouse.tmux("kill-server")
+    lost = posthouse.json("agents", "list")["agents"]
+
+    back = posthouse.json("agents", "relaunch", "--all", "--no-gateway")
+    alive = posthouse.json("agents", "list")["agents"]
+    posthouse.tmux("kill-server")
+    cleaned = posthouse.json("agents", "cleanup", "--purge")["cleaned"]
+
+    assert [one["health"] for one in lost] == ["stale_missing_session"] * 2
+    assert [one["agent_name"] for one in back["relaunched"]] == ["one", "two"]
+    assert back["failed"] == []
+    assert [one["health"] for one in alive] == ["healthy"] * 2
+    assert [one["action"] for one in cleaned] == ["marked stopped: its tmux session was gone"] * 2
+    assert posthouse.json("agents", "list")["agents"] == []
+
+
+def test_a_prompt_for_a_stopped_agent_says_how_to_start_it(posthouse: "Commands") -> None:
+    """Nothing is queued for an agent that is not there."""
+    _launch(posthouse, "one", "--headless", "--no-gateway")
+    posthouse.ok("agents", "stop", "one")
+
+    done = posthouse.run("agents", "prompt", "one", "hello")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: agent 'one' is not running (stopped by user); "
+        "start it again with `posthouse agents relaunch one`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [["agents", "turn", "status", "two", "last"], ["agents", "turn", "submit", "two", "x"]]
+)
+def test_turns_are_for_headless_agents(posthouse: "Commands", words: list[str]) -> None:
+    """A TUI has no turns of its own, and says so."""
+    _launch(posthouse, "two", "--no-gateway")
+
+    done = posthouse.run(*words)
+
+    assert done.returncode == 1
+    assert done.stderr == "error: agent 'two' has a TUI; turns are for agents launched with --headless\n"
+
+
+def _wait_ready(posthouse: "Commands", name: str) -> None:
+    _wait_phase(posthouse, name, "ready")
+
+
+def _wait_phase(posthouse: "Commands", name: str, phase: str) -> None:
+    _wait_for(lambda: posthouse.json("agents", "state", name)["turn"]["phase"] == phase)
+
+
+def _wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come true within a minute"
+        time.sleep(0.1)
+
+
+def _command_lines() -> str:
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes().decode(errors="replace"))
+        except OSError:
+            continue  # it ended meanwhile
+    return "\n".join(lines)
