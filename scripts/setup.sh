@@ -29,10 +29,16 @@ find_python() {
   return 1
 }
 
-# Prints the Debian packages that are still to be installed, one per line.
+# Prints the Debian packages of the commands that a level calls and does not find, one per line.
+missing_commands() {
+  command -v tmux >/dev/null || echo tmux
+  [ "$1" = run ] || command -v ps >/dev/null || echo procps
+}
+
+# Prints all Debian packages that a level still needs, one per line.
 missing_packages() {
   local python
-  command -v tmux >/dev/null || echo tmux
+  missing_commands "$1"
   if find_python venv,ensurepip >/dev/null; then
     return
   elif python=$(find_python sys); then
@@ -63,9 +69,9 @@ install_packages() {
 
 # A second round is needed where the system's Python, once installed, turns out to be too old.
 ensure_packages() {
-  local round missing
+  local level=$1 round missing
   for round in 1 2 3; do
-    mapfile -t missing < <(missing_packages)
+    mapfile -t missing < <(missing_packages "$level")
     [ ${#missing[@]} -gt 0 ] || return 0
     [ "$round" = 3 ] || install_packages "${missing[@]}"
   done
@@ -178,14 +184,14 @@ set_up() {
   local level=$1 started=$SECONDS
   # Neither another Python's folders, nor starts that compile everything again.
   unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
-  if command -v tmux >/dev/null && is_ready "$level"; then return; fi
+  if [ -z "$(missing_commands "$level")" ] && is_ready "$level"; then return; fi
   # The folder itself is the lock: it needs no file, and is free again as soon as its holders are gone.
   exec {set_up_lock}<"$root"
   if ! flock --nonblock "$set_up_lock"; then
     say "another set-up is at work in this folder; waiting for it"
     flock "$set_up_lock"
   fi
-  ensure_packages
+  ensure_packages "$level"
   if ! is_ready "$level"; then
     trap 'say "set-up was interrupted; the next start takes it up again"; exit 130' INT TERM
     build_environment "$level"

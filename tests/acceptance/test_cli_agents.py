@@ -114,8 +114,8 @@ def test_a_name_that_is_taken_is_explained_and_nothing_is_touched(posthouse: "Co
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
-        f"error: agent 'one' is there already (scripted, healthy, id {first['agent_id']}); nothing was touched. "
-        "Start it again with `posthouse agents relaunch one`, or end and forget it by adding --replace\n"
+        f"error: agent 'one' is there already (scripted, healthy, id {first['agent_id']}); "
+        "nothing was touched. Start it again with `posthouse agents relaunch one`, or end and forget it by adding --replace\n"
     )
     assert [one["manifest_path"] for one in after] == [first["manifest_path"]]
     assert replaced["manifest_path"] != first["manifest_path"]
@@ -141,7 +141,8 @@ def test_every_scope_finds_the_same_agent(posthouse: "Commands") -> None:
     """Short form by name or id, `single` by either selector, and `self` inside the agent's own session."""
     launched = _launch(posthouse, "one", "--headless", "--no-gateway")
     seen = posthouse.folder / "seen.json"
-    command = f"{' '.join(posthouse.argv('agents', 'self', 'identity', '--json'))} > {seen}.part; mv {seen}.part {seen}"
+    asking = " ".join(posthouse.argv("agents", "self", "identity", "--json"))
+    command = f"{asking} > {seen}.part; mv {seen}.part {seen}"
     posthouse.tmux("new-window", "-d", "-t", f"={launched['tmux_session_name']}:", "sh", "-c", command)
     forms = [
         ("agents", "state", "one"),

@@ -102,6 +102,7 @@ def machine(tmp_path: Path) -> Machine:
     machine.remove("id")
     machine.become(1000)
     machine.provide("tmux")
+    machine.provide("ps")
     machine.provide_python("python3", minor=12)
     return machine
 
@@ -305,19 +306,28 @@ def test_an_ordinary_user_is_told_what_to_type(machine: Machine) -> None:
 @pytest.mark.parametrize("way", ["root", "sudo"])
 def test_who_may_install_gets_only_what_is_missing(machine: Machine, way: str) -> None:
     """As root, or where sudo asks for no password, missing system packages are installed unasked."""
-    machine.remove("tmux")
-    machine.provide("tmux", package="tmux")
+    for command, package in (("tmux", "tmux"), ("ps", "procps")):
+        machine.remove(command)
+        machine.provide(command, package=package)
     machine.provide("apt-get", FAKE_APT)
     if way == "root":
         machine.become(0)
     else:
         machine.provide("sudo", '#!/bin/bash\n[ "$1" = -n ] && [ "$2" = true ] || exec "${@:2}"\n')
 
-    done = machine.run("run")
+    run = machine.run("run")
+    for_run = machine.calls()
+    test = machine.run("test", "--set-up")
+    for_test = machine.calls()
 
-    apt = ["apt-get update -qq", "apt-get install -qq --yes --no-install-recommends tmux"]
-    assert machine.calls() == apt + RUN_SET_UP
-    assert (done.returncode, said(done)[0]) == (0, "installing system packages: tmux")
+    assert for_run == [*apt_calls("tmux"), *RUN_SET_UP]
+    assert for_test == [*apt_calls("procps"), *TEST_SET_UP]
+    assert (run.returncode, said(run)[0]) == (0, "installing system packages: tmux")
+    assert (test.returncode, said(test)[0]) == (0, "installing system packages: procps")
+
+
+def apt_calls(package: str) -> list[str]:
+    return ["apt-get update -qq", f"apt-get install -qq --yes --no-install-recommends {package}"]
 
 
 def test_a_machine_without_python_gets_one_that_is_new_enough(machine: Machine) -> None:

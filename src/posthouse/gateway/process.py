@@ -21,7 +21,8 @@ _POLL_SECONDS = 0.05
 _TAIL_LINES = 5
 #: A killed gateway stops answering a moment before its lock is free.
 _LAST_MOMENTS_SECONDS = 2.0
-#: What a gateway may know of its starter's surroundings: nothing that could be a secret.
+#: What a gateway may know of its starter's surroundings: nothing that could be a secret, and not the
+#: step at which a test kills its starter.
 _INHERITED = frozenset(
     ("HOME", "PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMUX_TMPDIR", "PYTHONPATH")
 )
@@ -136,7 +137,7 @@ def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environment.items()
-        if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
+        if name in _INHERITED or (name.startswith(_INHERITED_PREFIXES) and name != names.CRASH_AT)
     }
 
 

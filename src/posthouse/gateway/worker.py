@@ -68,7 +68,9 @@ class Worker:
             try:
                 await self._adapter.wait_ready()
             except AgentGone:
-                return False  # its return wakes us
+                # Its return wakes us; an agent that only seemed gone has none.
+                asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._wake_if_open)
+                return False
         was_taken = True
         async with self.slot:
             # While we waited the agent may have been replaced, which closes the door for this row.
@@ -78,6 +80,10 @@ class Worker:
         if not was_taken:
             await asyncio.sleep(_RETRY_SECONDS)
         return True
+
+    def _wake_if_open(self) -> None:
+        if self._open_epoch() is not None:
+            self.wake()
 
     async def _next(self) -> Row | None:
         epoch = self._open_epoch()

@@ -18,7 +18,11 @@ _INHERITED = frozenset(
 )
 _DESKTOP = frozenset(("DISPLAY", "WAYLAND_DISPLAY", "SSH_AUTH_SOCK"))
 _INHERITED_PREFIXES = ("LC_", "XDG_")
-_NO_SERVER = ("no server running", "error connecting to", "server exited", "lost server", "no sessions")
+_NO_SERVER = (
+    *("no server running", "error connecting to", "server exited", "lost server"),
+    # What a server says that lost its last session and is about to leave.
+    *("no sessions", "no current target", "no current session"),
+)
 
 
 class TmuxMissing(Unavailable):

@@ -13,7 +13,6 @@ import pytest
 
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
-from posthouse.contracts import names
 from posthouse.gateway import attach
 from posthouse.gateway.attach import AttachResult
 from posthouse.sessions.agents import Agents
@@ -55,14 +54,10 @@ class House:
         self,
         session: Session,
         *,
-        crash_at: int | None = None,
         mode: gf.ExecutionMode | None = None,
         port: int | None = None,
     ) -> AttachResult:
-        environment = dict(os.environ)
-        if crash_at is not None:
-            environment[names.CRASH_AT] = str(crash_at)
-        return attach.attach(session, self.registry, environment=environment, mode=mode, port=port)
+        return attach.attach(session, self.registry, environment=os.environ, mode=mode, port=port)
 
     def client(self, session: Session) -> GatewayClient:
         """A client of the session's live gateway."""

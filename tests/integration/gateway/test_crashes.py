@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from posthouse.contracts import names
 from posthouse.gateway import attach
 from posthouse.gateway.process import AttachFailed
 from posthouse.queue.store import DIED_RUNNING
@@ -154,14 +155,29 @@ def test_a_killed_gateway_is_not_taken_for_a_live_one(house: House) -> None:
 
 @pytest.mark.parametrize("crash_at", [1, 4, 8, 12])
 def test_a_gateway_that_dies_while_starting_can_be_attached_again(house: House, crash_at: int) -> None:
-    """A crash in the middle of its first writes is told, and leaves nothing in the way."""
+    """A crash in the middle of its first writes leaves nothing in the way."""
     session = house.launch(headless=True)
+    died = subprocess.run(
+        [sys.executable, "-m", "posthouse.gateway", "--gateway-root", str(session.gateway_root)],
+        env={**os.environ, names.CRASH_AT: str(crash_at)},
+        timeout=60,
+        check=False,
+    )
 
-    with pytest.raises(AttachFailed, match="crashpoint"):
-        house.attach(session, crash_at=crash_at)
-
-    assert attach.live(session) is None
+    assert (died.returncode, attach.live(session)) == (-signal.SIGKILL, None)
     house.attach(session)
     house.client(session).submit_prompt("hello [[say hello]]")
     house.settle(session)
     assert house.rows(session) == [("submit_prompt", "completed", None)]
+
+
+def test_a_gateway_that_can_not_start_says_why(house: House) -> None:
+    """The caller gets the gateway's own words, and nothing runs or is published."""
+    session = house.launch(headless=True)
+    (session.gateway_root / "queue.sqlite").write_bytes(b"this is not a database" * 100)
+
+    with pytest.raises(AttachFailed, match=r"queue.sqlite can't be used: file is not a database"):
+        house.attach(session)
+
+    assert attach.live(session) is None
+    assert house.read(session, "state.json")["gateway_health"] == "not_attached"

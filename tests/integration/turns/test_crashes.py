@@ -26,6 +26,8 @@ from posthouse.turns.order import Order
 from posthouse.turns.runner import BridgeDied, TurnActive
 from posthouse.turns.turn import Turn
 
+Eventually = Callable[[Callable[[], object]], None]
+
 #: More than any of them has.
 _MOST_STEPS = 60
 _ARMED = """
@@ -118,7 +120,7 @@ def test_a_starter_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
     assert set(outcomes) == {None, "failed", "completed"}
 
 
-def test_a_bridge_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
+def test_a_bridge_killed_anywhere_leaves_the_truth(walk: Walk, eventually: Eventually) -> None:
     """What the program did counts; before its pid is on disk it does nothing."""
     statuses: list[str | None] = []
     for step in range(1, _MOST_STEPS):
@@ -128,16 +130,20 @@ def test_a_bridge_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
         statuses.append(walk.status(order))
 
         assert walk.is_true(order, statuses[-1]), (step, statuses)
+        # tmux hears of the death a little later than the kernel tells it.
+        eventually(lambda: session.agent_pane(walk.tmux, "agent").dead)
         if session.agent_pane(walk.tmux, "agent").dead_signal is None:
+            pane = session.agent_pane(walk.tmux, "agent")
+            d = Turn(walk.turns_root / order.turn_id)
+            import sys
+            print("DBG", step, statuses, pane, d.state(), sorted(x.name for x in d.folder.path.iterdir()), [r for r in session.capture(walk.tmux, pane.pane_id).rows if r.strip()], file=sys.stderr)
             break
 
     assert statuses[-1] == "completed"
     assert set(statuses) == {"failed", "completed"}
 
 
-def test_an_interrupt_cut_off_anywhere_is_finished_or_never_was(
-    walk: Walk, eventually: Callable[[Callable[[], object]], None]
-) -> None:
+def test_an_interrupt_cut_off_anywhere_is_finished_or_never_was(walk: Walk, eventually: Eventually) -> None:
     """Once it is on disk that the turn should end, it ends, whoever asked."""
     statuses: list[str] = []
     for step in range(1, _MOST_STEPS):

@@ -175,9 +175,7 @@ def test_waiting_for_readiness_does_not_hold_the_slot(opened: Opener, until: Unt
     asyncio.run(story())
 
 
-def test_an_interrupt_acts_at_once_on_what_runs(
-    opened: Opener, until: Until, made_session: Session
-) -> None:
+def test_an_interrupt_acts_at_once_on_what_runs(opened: Opener, until: Until, made_session: Session) -> None:
     """It does not wait for the slot it interrupts, and leaves alone the prompt that starts after it."""
 
     async def story() -> None:

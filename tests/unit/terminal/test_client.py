@@ -57,6 +57,7 @@ def test_without_tmux_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
         ("error connecting to /tmp/tmux-0/x (No such file or directory)", NoServer),
         ("server exited unexpectedly", NoServer),
         ("lost server", NoServer),
+        ("no current target", NoServer),
         ("can't find session: x", TmuxRefused),
         ("unknown option: x", TmuxRefused),
     ],
