@@ -85,7 +85,7 @@ class Commands:
 
     def end_everything(self) -> None:
         """Stop every agent with its gateway, then the tmux server."""
-        for agent in self.json("agents", "list", "--state", "all")["agents"]:
+        for agent in self.json("agents", "list")["agents"]:
             self.run("agents", "stop", agent["agent_id"])
         self.tmux("kill-server")
 

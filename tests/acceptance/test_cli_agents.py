@@ -115,7 +115,8 @@ def test_a_name_that_is_taken_is_explained_and_nothing_is_touched(posthouse: "Co
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
         f"error: agent 'one' is there already (scripted, healthy, id {first['agent_id']}); "
-        "nothing was touched. Start it again with `posthouse agents relaunch one`, or end and forget it by adding --replace\n"
+        "nothing was touched. Start it again with `posthouse agents relaunch one`, "
+        "or end and forget it by adding --replace\n"
     )
     assert [one["manifest_path"] for one in after] == [first["manifest_path"]]
     assert replaced["manifest_path"] != first["manifest_path"]

@@ -140,7 +140,9 @@ class GatewayClient:
             f"http://{host}:{port}{path}", content, _JSON if content is not None else {}, method=method
         )
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout_seconds) as response:
+            # `urlopen` would keep the proxies of its first call for the whole process.
+            opener = urllib.request.build_opener()
+            with opener.open(request, timeout=self._timeout_seconds) as response:
                 return response.status, response.read(_MAX_ANSWER_BYTES)
         except urllib.error.HTTPError as refused:
             with refused:

@@ -26,6 +26,13 @@ API_KEY: Final = "scripted-key-of-no-account"
 #: The variable that codex takes its key from, by `codex_config`.
 CODEX_KEY_VARIABLE: Final = "SCRIPTED_API_KEY"
 
+#: Sends whatever is not meant for this machine to a proxy that is not there.
+NO_NETWORK: Final = {
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "HTTPS_PROXY": "http://127.0.0.1:9",
+    "NO_PROXY": "127.0.0.1,localhost",
+}
+
 _MANIFEST = Path(posthouse.__file__).parents[2] / "scripts" / "agent-clis"
 #: What the name of the cache folder is made of, in this order.
 _PINNED_BY = ("package-lock.json", "node.lock")
@@ -76,7 +83,7 @@ def _version(package: Path) -> str:
 
 
 def offline_variables(tool: str, base_url: str) -> dict[str, str]:
-    """What makes a CLI talk to the model API at *base_url* and to nobody else.
+    """What makes a CLI talk to the model API at *base_url*, and keeps it from seeking its maker's.
 
     Codex has no variable for the address: it needs `codex_config` besides.
     """

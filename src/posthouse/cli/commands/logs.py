@@ -5,13 +5,13 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
 
 from posthouse.cli import turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser
 from posthouse.contracts import gateway_files as gf
+from posthouse.turns.tail import Overlong, Tail
 
 _LOOK_SECONDS = 0.2
 #: Events have no common time field; this is the one that says when it happened.
@@ -31,40 +31,38 @@ def logs(call: Call) -> int:
     root = turnwork.session_of(call.agent()).gateway_root
     path = root / (gf.LOG if call.arguments.gateway else gf.EVENTS)
     raw = call.arguments.gateway or call.output.is_json
-    source = _Growing(path)
-    for line in deque(source.lines(), maxlen=call.arguments.lines):
-        call.output.line(line if raw else _told(line))
-    while call.arguments.follow:
-        time.sleep(_LOOK_SECONDS)
-        for line in source.lines():
-            call.output.line(line if raw else _told(line))
+    with Growing(path) as source:
+        for line in deque(source.lines(), maxlen=call.arguments.lines):
+            call.output.line(line if raw else told(line))
+        while call.arguments.follow:
+            time.sleep(_LOOK_SECONDS)
+            for line in source.lines():
+                call.output.line(line if raw else told(line))
     return 0
 
 
-class _Growing:
-    """A text file that is appended to, and that somebody may rotate away."""
+class Growing:
+    """The lines of a file that is appended to, and that somebody may rotate away."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stream: TextIO | None = None
+        self._tail: Tail | None = None
         self._inode = 0
-        self._partial = ""
+
+    def __enter__(self) -> "Growing":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._tail is not None:
+            self._tail.close()
 
     def lines(self) -> Iterator[str]:
         """The whole lines since the last call; none while the file is not there."""
-        if self._stream is not None:
-            yield from self._read(self._stream)
+        if self._tail is not None:
+            yield from map(_text, self._tail.read())
         if self._was_replaced():
-            self._open()
-            if self._stream is not None:
-                yield from self._read(self._stream)
-
-    def _read(self, stream: TextIO) -> Iterator[str]:
-        for piece in stream:
-            self._partial += piece
-            if self._partial.endswith("\n"):
-                line, self._partial = self._partial[:-1], ""
-                yield line
+            tail = self._open()
+            yield from map(_text, tail.read())
 
     def _was_replaced(self) -> bool:
         try:
@@ -72,15 +70,21 @@ class _Growing:
         except FileNotFoundError:
             return False
 
-    def _open(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-        self._stream = self._path.open(encoding="utf-8", errors="replace")
+    def _open(self) -> Tail:
+        if self._tail is not None:
+            self._tail.close()
+        self._tail = Tail(self._path)
         self._inode = self._path.stat().st_ino
-        self._partial = ""
+        return self._tail
 
 
-def _told(line: str) -> str:
+def _text(line: bytes | Overlong) -> str:
+    if isinstance(line, Overlong):
+        return f"(a line of {line.length} bytes)"
+    return line.decode(errors="replace")
+
+
+def told(line: str) -> str:
     """One event as `time  name  key=value …`; a line that is no event stays as it is."""
     try:
         event = json.loads(line)

@@ -31,6 +31,9 @@ from posthouse.tools.tool import Tool
 #: tmux learns of a program's end a little after the kernel.
 _DEATH_LAG_SECONDS = 0.05
 _DEATH_LOOKS = 40
+#: A TUI shows its turn a moment after it took the prompt.
+_TURN_SHOWS_SECONDS = 2.0
+_LOOK_AGAIN_SECONDS = 0.1
 #: A session without window 0 can't be watched, only looked at.
 _NO_PANE_SECONDS = 5.0
 
@@ -47,6 +50,8 @@ class TuiAdapter:
         self._standing = _gone("nobody has looked yet")
         self._on_change: Callable[[], None] = lambda: None
         self._keeper: asyncio.Task[None] | None = None
+        #: The loop's time until which a turn may begin that the screen does not show yet.
+        self._turn_expected_until = 0.0
 
     @property
     def standing(self) -> Standing:
@@ -76,7 +81,11 @@ class TuiAdapter:
         if prompt.chat_mode is not None:
             raise PromptFailed("chat_session is for headless agents; this one is a TUI")
         typist = self._present()
-        delivery = await typist.submit(prompt.text, acknowledged=self._acknowledgement(prompt.text))
+        self._turn_expected_until = float("inf")
+        try:
+            delivery = await typist.submit(prompt.text, acknowledged=self._acknowledgement(prompt.text))
+        finally:
+            self._turn_expected_until = asyncio.get_running_loop().time() + _TURN_SHOWS_SECONDS
         if delivery.outcome == "refused":
             raise AgentBusy(f"nothing was typed: {delivery.reason}")
         if delivery.outcome == "unknown":
@@ -87,7 +96,7 @@ class TuiAdapter:
     async def running_turn(self) -> RunningTurn | None:
         try:
             typist = self._present()
-            is_active = (await typist.surface()).state == "active"
+            is_active = (await typist.surface()).state == "active" or await self._starts_turn()
         except Unavailable:
             return None
         return typist if is_active else None
@@ -97,6 +106,21 @@ class TuiAdapter:
             self._keeper.cancel()
             await asyncio.gather(self._keeper, return_exceptions=True)
         await self._link.close()
+
+    async def _starts_turn(self) -> bool:
+        """Whether a prompt that is being typed, or just was, turns into a turn on the screen now."""
+        if asyncio.get_running_loop().time() > self._turn_expected_until:
+            return False
+        pane = await self._link.agent_pane()
+        if pane is None or self._link.client is None:
+            return False
+        watch = PaneWatch(self._link.client, pane.pane_id, self._tool.read_surface)
+        active = await watch.until(
+            lambda _, surface: surface if surface.state == "active" else None,
+            seconds=_TURN_SHOWS_SECONDS,
+            look_again_seconds=_LOOK_AGAIN_SECONDS,
+        )
+        return active is not None
 
     def _present(self) -> Typist:
         if self._typist is None or self._standing.connectivity == "unavailable":

@@ -8,6 +8,9 @@ from typing import Any
 from posthouse.testing.model_api.script import Entry, Step
 from posthouse.testing.model_api.wire import Call, Event, Payload, new_id, tool_call
 
+#: Runs JavaScript that calls the tools proper; newer models have no other way to a shell.
+_CODE_TOOL = "exec"
+
 
 def read(path: str, body: Payload) -> Call:
     items = body.get("input")
@@ -16,10 +19,26 @@ def read(path: str, body: Payload) -> Call:
         history=[Entry("user", items)]
         if isinstance(items, str)
         else [entry for item in items or [] for entry in _entries(item)],
-        tools=[str(tool.get("name") or tool.get("type") or "") for tool in body.get("tools") or []],
+        tools=[*_tool_names(body.get("tools") or []), *_later_tool_names(items)],
         effort=body.get("reasoning"),
         is_streaming=bool(body.get("stream")),
     )
+
+
+def _tool_names(tools: Iterable[Payload]) -> Iterator[str]:
+    """The names of tools, also of those within namespaces."""
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            yield from _tool_names(tool.get("tools") or [])
+        else:
+            yield str(tool.get("name") or tool.get("type") or "")
+
+
+def _later_tool_names(items: Any) -> Iterator[str]:
+    """The names of tools that come as an item of the conversation, as codex sends them for newer models."""
+    for item in items if isinstance(items, list) else []:
+        if item.get("type") == "additional_tools":
+            yield from _tool_names(item.get("tools") or [])
 
 
 def _entries(item: Payload) -> Iterator[Entry]:
@@ -68,20 +87,32 @@ def _items(
     call: Call, step: Step, deltas: Iterable[str]
 ) -> Iterator[tuple[dict[str, Any], Iterable[tuple[str, Payload]]]]:
     """The output items, each as it is in the end and with the events that lead there."""
-    tool = tool_call(step, call.tools)
+    asked = _tool_item(call, step)
     if step.thinking:
         thought = {"summary_index": 0, "delta": step.thinking}
         summary = [{"type": "summary_text", "text": step.thinking}]
         item = {"type": "reasoning", "id": new_id("rs"), "summary": summary}
         yield item, [("response.reasoning_summary_text.delta", thought)]
-    if step.body or not tool:
+    if step.body or not asked:
         content = [{"type": "output_text", "text": step.body, "annotations": []}]
         item = {"type": "message", "id": new_id("msg"), "role": "assistant", "content": content}
         changes = (("response.output_text.delta", {"content_index": 0, "delta": delta}) for delta in deltas)
         yield item | {"status": "completed"}, changes
-    if tool:
-        asked = {"name": tool.name, "call_id": new_id("call"), "arguments": json.dumps(tool.arguments)}
-        yield {"type": "function_call", "id": new_id("fc"), "status": "completed"} | asked, []
+    if asked:
+        yield asked, []
+
+
+def _tool_item(call: Call, step: Step) -> dict[str, Any] | None:
+    """The call of a tool that *step* asks for."""
+    tool = tool_call(step, call.tools)
+    if tool is None:
+        return None
+    item = {"id": new_id("fc"), "call_id": new_id("call"), "status": "completed"}
+    if step.shell and tool.name not in call.tools and _CODE_TOOL in call.tools:
+        source = f"text((await tools.exec_command({json.dumps({'cmd': step.shell})})).output)"
+        return item | {"type": "custom_tool_call", "name": _CODE_TOOL, "input": source}
+    arguments = json.dumps(tool.arguments)
+    return item | {"type": "function_call", "name": tool.name, "arguments": arguments}
 
 
 def _not_yet(item: Payload) -> dict[str, Any]:
@@ -91,6 +122,8 @@ def _not_yet(item: Payload) -> dict[str, Any]:
             return {"summary": []}
         case "message":
             return {"status": "in_progress", "content": []}
+        case "custom_tool_call":
+            return {"input": ""}
         case _:
             return {"arguments": ""}
 

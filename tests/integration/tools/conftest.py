@@ -1,0 +1,67 @@
+"""The real agent CLIs without a network: a scripted model API, homes of their own, and variables for both.
+
+A test that asks for one of these needs the CLIs that `./test` installs, and fails without them.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from posthouse.support import processes
+from posthouse.testing import clis, leftovers
+from posthouse.testing.model_api import ModelApi, running
+
+#: Where test homes are made, on a machine whose /var/tmp will not do.
+HOMES_VARIABLE = "POSTHOUSE_TEST_HOMES"
+
+
+@pytest.fixture(scope="session")
+def agent_clis() -> Path:
+    """The folder of the installed CLIs; `posthouse.testing.clis` knows its way around there."""
+    return clis.folder(os.environ)
+
+
+@pytest.fixture
+def model_api() -> Iterator[ModelApi]:
+    """A model API of the test's own, that answers as the prompts tell it and records what it was asked."""
+    with running() as api:
+        yield api
+
+
+@pytest.fixture
+def cli_home() -> Iterator[Path]:
+    """An empty folder for the homes and projects of CLIs; what still runs with it at the end is killed."""
+    # Not pytest's own folder, nor any below /tmp: codex's sandbox breaks there without a word.
+    base = os.environ.get(HOMES_VARIABLE, "/var/tmp")
+    home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=base))
+    yield home
+    left = leftovers.users_of(home)
+    processes.signal_all(left, signal.SIGKILL)
+    assert processes.wait_gone(left, seconds=10) == []
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def cli_environment(agent_clis: Path, model_api: ModelApi, cli_home: Path) -> Callable[[str], dict[str, str]]:
+    """The whole environment for one CLI, by its name: on PATH, turned to `model_api`, and to nobody else.
+
+    Its own home (`CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`) is left to the test. Codex takes the
+    address from its configuration: `clis.codex_config(model_api.base_url)`.
+    """
+
+    def environment(tool: str) -> dict[str, str]:
+        return {
+            "PATH": clis.search_path(agent_clis, os.environ["PATH"]),
+            "HOME": str(cli_home),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            **clis.NO_NETWORK,
+            **clis.offline_variables(tool, model_api.base_url),
+        }
+
+    return environment
