@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Set-up shared by ./run and ./test: `set_up run` or `set_up test` returns with everything in place.
 # To be sourced by bash, with `root` set to the clone. Says nothing when there is nothing to do.
 #

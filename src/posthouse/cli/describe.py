@@ -5,6 +5,7 @@ from typing import Any
 from posthouse.cli.output import Cell, Tone
 from posthouse.contracts import names
 from posthouse.contracts.manifest import HEADLESS
+from posthouse.contracts.registry import GatewayLocator
 from posthouse.sessions.liveness import Agent, Health
 
 _WORDS: dict[Health, tuple[str, Tone]] = {
@@ -45,7 +46,7 @@ def identity(agent: Agent) -> dict[str, Any]:
 
 def listed(agent: Agent) -> dict[str, Any]:
     """Everything a listing knows: the identity, and how the agent is."""
-    gateway = agent.record.gateway
+    locator = gateway(agent)
     manifest = agent.session.manifest if agent.session else None
     return identity(agent) | {
         "backend": agent.record.identity.backend,
@@ -55,7 +56,7 @@ def listed(agent: Agent) -> dict[str, Any]:
         "relaunchable": agent.record.lifecycle.relaunchable,
         "working_directory": manifest.working_directory if manifest else None,
         "tmux_socket": agent.session.tmux.server.socket if agent.session else None,
-        "gateway": {"host": gateway.host, "port": gateway.port} if gateway else None,
+        "gateway": {"host": locator.host, "port": locator.port} if locator else None,
     }
 
 
@@ -72,7 +73,11 @@ def health(agent: Agent) -> Cell:
     return Cell(text, tone)
 
 
-def gateway(agent: Agent) -> str:
-    """Where the agent's gateway was last published, or a dash."""
+def gateway(agent: Agent) -> GatewayLocator | None:
+    """Where the agent's gateway listens. One that was killed is still in the record, and not here."""
     locator = agent.record.gateway
-    return f"http://{locator.host}:{locator.port}" if locator else "-"
+    if locator is None or agent.session is None:
+        return None
+    from posthouse.gateway import holder
+
+    return locator if holder.holder_of(agent.session.gateway_root) is not None else None

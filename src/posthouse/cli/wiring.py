@@ -1,7 +1,6 @@
 """The one place that reads the environment and constructs what commands work with."""
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -139,6 +138,8 @@ class Wiring:
         """How a command that reaches the demo's agents starts."""
         if names.STATE_HOME in self.environment:
             return prog
+        import shlex
+
         # The registry alone leads to the agents: their records name everything else.
         return f"{names.REGISTRY_DIR}={shlex.quote(str(self.demo_home / 'registry'))} {prog}"
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from posthouse.cli import humane, pieces
+from posthouse.cli import describe, humane, pieces
 from posthouse.cli.call import Call
 from posthouse.cli.output import Cell, Output, encode
 from posthouse.cli.pieces import Finding
@@ -66,7 +66,7 @@ def _live(wiring: Wiring) -> dict[str, Any]:
         agents = [agent for agent in liveness.registered(wiring.registry) if agent.is_live]
     except PosthouseError as error:
         return {"agents": None, "gateways": None, "problem": str(error)}
-    gateways = [agent for agent in agents if agent.record.gateway is not None]
+    gateways = [agent for agent in agents if describe.gateway(agent)]
     return {"agents": len(agents), "gateways": len(gateways), "problem": None}
 
 

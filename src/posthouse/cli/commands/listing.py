@@ -36,13 +36,14 @@ def listing(call: Call) -> int:
 
 def _row(agent: Agent) -> list[Cell]:
     lifecycle = agent.record.lifecycle
+    gateway = describe.gateway(agent)
     return [
         Cell(agent.name, "strong"),
         Cell(agent.record.identity.tool),
         Cell(describe.kind(agent)),
         describe.health(agent),
         Cell(humane.ago(clock.parse(lifecycle.state_updated_at), clock.now())),
-        Cell(describe.gateway(agent)),
+        Cell(f"http://{gateway.host}:{gateway.port}" if gateway else "-"),
         Cell(agent.agent_id, "faint"),
     ]
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any
 
 from posthouse import tools
@@ -16,6 +15,7 @@ from posthouse.gateway.adapter import (
     RunningTurn,
     Standing,
 )
+from posthouse.gateway.adapters import acknowledgement
 from posthouse.gateway.adapters.link import Link
 from posthouse.sessions.session import Session
 from posthouse.support import processes
@@ -128,17 +128,7 @@ class TuiAdapter:
         return self._typist
 
     def _acknowledgement(self, prompt: str) -> Callable[[], bool]:
-        """Whether the agent's own transcript has the prompt once more than now."""
-        text = pasteable(self._tool.guard(prompt)).strip()
-        manifest = self._link.session.manifest
-        home = Path(manifest.launch_plan.home_selector.home_path)
-
-        def times() -> int:
-            told = self._tool.exchanges(home, Path(manifest.working_directory))
-            return sum(exchange.prompt.strip() == text for exchange in told)
-
-        before = times()
-        return lambda: times() > before
+        return acknowledgement.of_prompt(self._tool, self._link.session, pasteable(self._tool.guard(prompt)))
 
     async def _follow(self, client: ControlClient) -> None:
         """Keep the standing true until cancelled, which is when the session ends."""
