@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,6 +43,10 @@ class Demo:
             if line == "}\n":
                 return process, json.loads("".join(lines))
         raise AssertionError(f"the demo ended: {''.join(lines)}{process.communicate()[1]}")
+
+    def program(self, agent: Any) -> Any:
+        """The process behind an agent; None for a headless one, which has none between turns."""
+        return json.loads(Path(agent["manifest_path"]).read_text())["runtime"]["agent_pid"]
 
     def health(self) -> dict[str, str]:
         agents = self.posthouse.json("agents", "list", "--state", "all")["agents"]
@@ -95,15 +100,18 @@ def test_started_twice_it_says_so_and_shows_the_table(demo: Demo) -> None:
 def test_what_a_killed_demo_left_is_used_again(demo: Demo) -> None:
     """kill -9 leaves agents behind; the next start takes them over, and reset leaves nothing."""
     first, before = demo.up()
+    programs = [demo.program(one) for one in before["agents"]]
     first.kill()
     first.communicate()
     left = demo.health()
 
     second, after = demo.up()
+    programs_after = [demo.program(one) for one in after["agents"]]
     reset = demo.posthouse.run("demo", "reset")
     second.communicate(timeout=60)
 
     assert left == _ALIVE
+    assert programs_after == programs
     assert [one["manifest_path"] for one in after["agents"]] == [
         one["manifest_path"] for one in before["agents"]
     ]

@@ -1,0 +1,61 @@
+"""A captured row, character by character with its style: CLIs say much by dim, bold and colour alone. Pure."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_ESCAPE = re.compile(r"\x1b\[([0-9;:]*)m|\x1b\]8;[^\x1b]*\x1b\\|[\x0e\x0f]")
+
+
+class Cell(NamedTuple):
+    """One character and how it is shown."""
+
+    character: str
+    is_bold: bool = False
+    is_dim: bool = False
+    is_reverse: bool = False
+    #: The numbers that set the foreground, for example `38;5;1` or `31`; "" for the terminal's own.
+    colour: str = ""
+
+
+def cells(row: str) -> list[Cell]:
+    """The characters of *row*, a row of `Screen.rows`."""
+    return list(_cells(row))
+
+
+def _cells(row: str) -> Iterator[Cell]:
+    style, position = Cell(""), 0
+    for escape in _ESCAPE.finditer(row):
+        yield from (style._replace(character=each) for each in row[position : escape.start()])
+        if escape[1] is not None:
+            style = _restyled(style, escape[1])
+        position = escape.end()
+    yield from (style._replace(character=each) for each in row[position:])
+
+
+def _restyled(style: Cell, numbers: str) -> Cell:
+    codes = re.split("[;:]", numbers)
+    while codes:
+        code = codes.pop(0)
+        if code in ("38", "48", "58"):
+            # The numbers behind belong to the colour, and tmux gives each colour a sequence of its own.
+            return style._replace(colour=numbers) if code == "38" else style
+        style = _after(style, int(code or 0))
+    return style
+
+
+def _after(style: Cell, code: int) -> Cell:
+    match code:
+        case 0:
+            return Cell("")
+        case 1 | 2 | 7:
+            return style._replace(**{{1: "is_bold", 2: "is_dim", 7: "is_reverse"}[code]: True})
+        case 22:
+            return style._replace(is_bold=False, is_dim=False)
+        case 27:
+            return style._replace(is_reverse=False)
+        case 39:
+            return style._replace(colour="")
+        case _ if 30 <= code <= 37 or 90 <= code <= 97:
+            return style._replace(colour=str(code))
+    return style

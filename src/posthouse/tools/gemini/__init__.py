@@ -1,0 +1,1 @@
+"""Gemini CLI: what is particular to it."""
