@@ -27,6 +27,15 @@ def decode(content: bytes, kind: type[S]) -> S:
     return msgspec.json.decode(content, type=kind)
 
 
+def parse(content: bytes) -> Any:
+    """Any JSON value.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    return msgspec.json.decode(content)
+
+
 def convert(payload: Mapping[str, Any], kind: type[S]) -> S:
     """Read already parsed JSON strictly.
 

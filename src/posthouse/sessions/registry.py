@@ -4,7 +4,6 @@
 take its lock, so that check and write are one step.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -137,7 +136,7 @@ class Registry:
         try:
             if path.stat().st_size > _MAX_RECORD_BYTES:
                 raise ValueError("it is larger than a record can be")
-            payload = json.loads(path.read_bytes())
+            payload = strict.parse(path.read_bytes())
             if not isinstance(payload, dict):
                 raise ValueError("it is not a JSON object")
             record = strict.convert(upgrade(payload), Record)

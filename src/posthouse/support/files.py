@@ -6,7 +6,6 @@ when the call returns the content survives a power cut. Everything is created 06
 """
 
 import contextlib
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,11 +42,15 @@ def write_json(path: Path, value: Mapping[str, Any], *, durable: bool) -> None:
 
 
 def encode_json(value: Mapping[str, Any]) -> bytes:
+    import json  # most commands only read, and not with this
+
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def append_line(path: Path, value: Mapping[str, Any]) -> None:
     """Add one JSON object as a line. A single O_APPEND write, so lines never interleave."""
+    import json
+
     line = (json.dumps(value, sort_keys=True, ensure_ascii=False) + "\n").encode()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:

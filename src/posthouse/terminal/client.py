@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from posthouse.errors import Unavailable
 from posthouse.terminal import quoting
-from posthouse.terminal.protocol import Parser, Reply
 
 _INHERITED = frozenset(
     ("HOME", "PATH", "SHELL", "USER", "LOGNAME", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR", "TMUX_TMPDIR")
@@ -122,6 +121,8 @@ class Tmux:
         Each names its target, since tmux may carry them out before the pipe's client is attached. All
         are tried; the first that failed is raised afterwards. Raises as `run` does.
         """
+        from posthouse.terminal.protocol import Parser, Reply  # most commands never need a pipe
+
         script = b"".join(quoting.line(command) for command in commands)
         done = self._process(list(map(quoting.argument, attach_arguments(session, output=False))), script)
         replies = [event for event in Parser().feed(done.stdout) if isinstance(event, Reply)]

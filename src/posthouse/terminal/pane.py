@@ -1,8 +1,10 @@
 """A pane as tmux describes it, asked for and read in a form that no name or title can break."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from posthouse.terminal.screen import Screen, rows_of
+if TYPE_CHECKING:
+    from posthouse.terminal.screen import Screen
 
 _FIELDS = (
     "#{pane_id} #{window_id} #{window_index} #{pane_index} #{pane_pid} #{pane_width} #{pane_height}"
@@ -61,8 +63,10 @@ def split(text: str) -> tuple[Pane, str]:
     return _pane(fields, *names), rest.removeprefix(b"\n").decode(errors="surrogateescape")
 
 
-def screen_of(pane: Pane, capture: str) -> Screen:
+def screen_of(pane: Pane, capture: str) -> "Screen":
     """*capture* (of `capture-pane -p -e`) together with what *pane* says beside it."""
+    from posthouse.terminal.screen import Screen, rows_of  # listing agents looks at no screen
+
     readable = capture.encode(errors="surrogateescape").decode(errors="replace")
     return Screen(
         rows=rows_of(readable), title=pane.title, cursor=pane.cursor, dead=pane.dead, in_mode=pane.in_mode

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
@@ -15,7 +16,9 @@ from posthouse.terminal import pane as panes
 from posthouse.terminal import quoting, variables
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
-from posthouse.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from posthouse.terminal.screen import Screen
 
 #: Keeps the pane until the agent's program takes its place. Two words: tmux runs one by a shell.
 _PLACEHOLDER = ("sleep", "infinity")
@@ -238,7 +241,7 @@ def environment(tmux: Tmux, name: str) -> dict[str, str]:
     return variables.parse(tmux.run("show-environment", "-s", "-t", _target(name)))
 
 
-def capture(tmux: Tmux, pane_id: str) -> Screen:
+def capture(tmux: Tmux, pane_id: str) -> "Screen":
     """What the pane shows now."""
     text = tmux.run_all(
         [
