@@ -11,7 +11,7 @@ from posthouse.cli import direct, gateways, observing, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.direct import READY_SECONDS, Carrier
 from posthouse.cli.failure import UsageError
-from posthouse.cli.options import Parser
+from posthouse.cli.options import Parser, natural
 from posthouse.cli.waiting import Deadline
 from posthouse.cli.wiring import Wiring
 from posthouse.errors import Conflict
@@ -57,7 +57,7 @@ def prompt_arguments(parser: Parser) -> None:
     parser.add_argument("--prompt", metavar="TEXT", help="the prompt")
     parser.add_argument("--model", help="the model, for this prompt alone (headless)")
     parser.add_argument(
-        "--reasoning-level", type=int, metavar="N", help="how hard to think, from 0 (headless)"
+        "--reasoning-level", type=natural, metavar="N", help="how hard to think, from 0 (headless)"
     )
 
 
@@ -65,13 +65,11 @@ def question_of(call: Call) -> Question:
     """What the options ask; the prompt comes from stdin when they have none.
 
     Raises:
-        UsageError: There is no prompt, two of them, or a reasoning level below 0.
+        UsageError: There is no prompt, or two of them.
     """
     arguments = call.arguments
     if arguments.text and arguments.prompt is not None:
         raise UsageError("give the prompt once: as TEXT or with --prompt")
-    if arguments.reasoning_level is not None and arguments.reasoning_level < 0:
-        raise UsageError("--reasoning-level is 0 or more")
     text = arguments.prompt if arguments.prompt is not None else " ".join(arguments.text)
     prompt = text if arguments.text or arguments.prompt is not None else _stdin()
     if not prompt.strip():

@@ -54,6 +54,7 @@ def listed(agent: Agent) -> dict[str, Any]:
         "health_detail": agent.detail,
         "state_updated_at": agent.record.lifecycle.state_updated_at,
         "relaunchable": agent.record.lifecycle.relaunchable,
+        "permissions": permissions(agent),
         "working_directory": manifest.working_directory if manifest else None,
         "tmux_socket": agent.session.tmux.server.socket if agent.session else None,
         "gateway": {"host": locator.host, "port": locator.port} if locator else None,
@@ -66,6 +67,14 @@ def is_headless(agent: Agent) -> bool:
 
 def kind(agent: Agent) -> str:
     return "headless" if is_headless(agent) else "tui"
+
+
+def permissions(agent: Agent) -> str | None:
+    """What the agent may do without asking; None where that is not known."""
+    if agent.session is None:
+        return None
+    told = agent.session.manifest.launch_plan.metadata.get("permissions")
+    return told if isinstance(told, str) else None
 
 
 def health(agent: Agent) -> Cell:

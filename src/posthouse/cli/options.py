@@ -98,3 +98,11 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     listed = list(words)
     cut = listed.index("--") if "--" in listed else len(listed)
     return listed[:cut], listed[cut:]
+
+
+def natural(text: str) -> int:
+    """The type of an option that counts from 0."""
+    number = int(text)
+    if number < 0:
+        raise ValueError(f"{text} is below 0")
+    return number

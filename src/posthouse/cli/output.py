@@ -64,6 +64,11 @@ class Output:
         self._stream.write(text)
         self._stream.flush()
 
+    def warning(self, text: str) -> None:
+        """Tell a person something beside the result, which programs read alone."""
+        sys.stderr.write(f"warning: {text}\n")
+        sys.stderr.flush()
+
     def _row(self, row: Sequence[Cell], widths: Sequence[int]) -> str:
         cells = [
             self.toned(cell.text, cell.tone) + " " * (width - len(cell.text))

@@ -81,6 +81,11 @@ class Wiring:
         return self.environment.get(names.PROGRAM, "").strip() or called_by
 
     @property
+    def user_home(self) -> Path:
+        """The person's own home folder."""
+        return Path(self.environment.get("HOME", "").strip() or Path.home())
+
+    @property
     def current_tmux(self) -> str | None:
         """The socket of the tmux server this command runs inside, or None."""
         return self.environment.get("TMUX", "").partition(",")[0] or None
@@ -146,4 +151,4 @@ class Wiring:
     @property
     def _state_home(self) -> Path:
         given = self.environment.get("XDG_STATE_HOME", "").strip()
-        return Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
+        return Path(given) if given.startswith("/") else self.user_home / ".local" / "state"

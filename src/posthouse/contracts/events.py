@@ -4,7 +4,7 @@ Standard library only: the bridge in the agent's pane imports this without a vir
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 Kind = Literal[
@@ -49,7 +49,8 @@ class CanonicalEvent:
     raw_payload: Mapping[str, Any] | None = None
 
     def to_record(self) -> dict[str, Any]:
-        return asdict(self)
+        # Not asdict: it would copy every provider record in depth.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> "CanonicalEvent":

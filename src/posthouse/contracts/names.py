@@ -35,6 +35,8 @@ PRINT_STYLE: Final = "HOUMAO_CLI_PRINT_STYLE"
 # Ours.
 TMUX_SOCKET: Final = "POSTHOUSE_TMUX_SOCKET"
 CRASH_AT: Final = "POSTHOUSE_CRASH_AT"
+#: In the environment of a turn's program and of what it starts; the value is the turn's id.
+TURN_ID: Final = "POSTHOUSE_TURN_ID"
 DEBUG: Final = "POSTHOUSE_DEBUG"
 #: How the person called us, for messages that repeat a command.
 PROGRAM: Final = "POSTHOUSE_PROG"

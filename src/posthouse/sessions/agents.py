@@ -4,6 +4,7 @@ Each operation on one agent holds that agent's registry lock, so that two comman
 turns. Gateways are attached and detached by the process above.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, Protocol
 
@@ -96,14 +97,24 @@ class Agents:
         self.server = server
         self._companions = companions
 
-    def launch(self, spec: LaunchSpec, *, replace_existing: bool = False) -> Session:
+    def launch(
+        self,
+        spec: LaunchSpec,
+        *,
+        replace_existing: bool = False,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> Session:
         """Start a new agent. Its gateway is the caller's to attach.
+
+        *warn* hears what the user should know before relying on the agent.
 
         Raises:
             AgentExists: The name or id is in use and *replace_existing* is false.
             And as `launch.prepare` and `launch.carry_out`.
         """
         prepared = launch.prepare(spec, self.roots, self.server, clock.now())
+        for warning in prepared.warnings:
+            warn(warning)
         with self.registry.locked(prepared.plan.agent_id):
             for there in self._in_the_way(prepared.plan.agent_name, prepared.plan.agent_id, spec):
                 if not replace_existing:

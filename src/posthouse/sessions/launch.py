@@ -61,6 +61,8 @@ class LaunchSpec:
     detail: Detail = "concise"
     permissions: Permissions = "ask"
     login: Login = "inherit"
+    #: The caller's own variables and home folder: an inherited login comes from there, nothing else does.
+    caller: Mapping[str, str] = field(default_factory=dict)
     user_home: Path = field(default_factory=Path.home)
     #: A prepared definition folder and home instead of our own.
     agent_def_dir: Path | None = None
@@ -139,7 +141,7 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
         login=spec.login,
         is_headless=spec.headless,
         spool=plan.session_root / spool.FOLDER,
-        variables=values,
+        variables={**spec.caller, **values} if spec.login == "inherit" else values,
     )
     return Prepared(
         plan=plan,

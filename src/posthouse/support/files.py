@@ -41,6 +41,29 @@ def write_json(path: Path, value: Mapping[str, Any], *, durable: bool) -> None:
     write_whole(path, encode_json(value), durable=durable)
 
 
+def create_json(path: Path, value: Mapping[str, Any]) -> bool:
+    """Create *path* whole and durable. False, and nothing is changed, when it exists."""
+    if path.exists():
+        return False
+    temporary = path.with_name(f".{path.name}.{ids.hex_id(32)}.tmp")
+    crashpoints.reach(f"write {path.name}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(encode_json(value))
+            stream.flush()
+            os.fsync(descriptor)
+        crashpoints.reach(f"link {path.name}")
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    sync_folder(path.parent)
+    crashpoints.reach(f"created {path.name}")
+    return True
+
+
 def encode_json(value: Mapping[str, Any]) -> bytes:
     import json  # most commands only read, and not with this
 

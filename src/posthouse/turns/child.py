@@ -4,10 +4,10 @@ import os
 import signal
 from dataclasses import dataclass
 
+from posthouse.contracts import names
 from posthouse.support.processes import Process, identify
 from posthouse.turns.folder import Folder
 from posthouse.turns.order import Order
-from posthouse.turns.stopping import MARK
 
 _CANNOT_START = 127
 
@@ -78,5 +78,5 @@ def _execute(order: Order) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     os.chdir(order.working_directory)
-    environment = {**os.environ, **order.environment, MARK: order.turn_id}
+    environment = {**os.environ, **order.environment, names.TURN_ID: order.turn_id}
     os.execvpe(order.argv[0], order.argv, environment)

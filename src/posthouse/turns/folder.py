@@ -7,13 +7,11 @@ says that the end was asked for, and is there before the first signal is sent.
 """
 
 import json
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posthouse.support import clock, crashpoints, files, ids
+from posthouse.support import clock, files
 from posthouse.support.processes import Process
 from posthouse.turns.order import Order
 
@@ -71,11 +69,11 @@ class Folder:
             "child_pid": run.child.pid,
             "child_start_ticks": run.child.start_ticks,
         }
-        return create_json(self.run, record)
+        return files.create_json(self.run, record)
 
     def call_off(self, reason: str) -> bool:
         """Make sure that a turn nobody has claimed never runs. False: a bridge was first."""
-        return create_json(self.run, {"called_off": reason})
+        return files.create_json(self.run, {"called_off": reason})
 
     def read_claim(self) -> Run | CalledOff | None:
         record = read_json(self.run)
@@ -103,7 +101,7 @@ class Folder:
 
     def mark_interrupt(self, reason: str) -> bool:
         """Say durably that the end was asked for. The first reason stays."""
-        return create_json(
+        return files.create_json(
             self.interrupt, {"requested_at_utc": clock.iso_micros(clock.now()), "reason": reason}
         )
 
@@ -128,26 +126,3 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     return record if isinstance(record, dict) else None
-
-
-def create_json(path: Path, value: Mapping[str, Any]) -> bool:
-    """Create *path* whole and durable. False, and nothing is changed, when it exists."""
-    if path.exists():
-        return False
-    temporary = path.with_name(f".{path.name}.{ids.hex_id(32)}.tmp")
-    crashpoints.reach(f"write {path.name}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(descriptor, "wb") as stream:
-            stream.write(files.encode_json(value))
-            stream.flush()
-            os.fsync(descriptor)
-        crashpoints.reach(f"link {path.name}")
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    finally:
-        temporary.unlink()
-    files.sync_folder(path.parent)
-    crashpoints.reach(f"created {path.name}")
-    return True

@@ -11,12 +11,10 @@ import signal
 import time
 from pathlib import Path
 
+from posthouse.contracts import names
 from posthouse.support import processes
 from posthouse.support.processes import Process
 from posthouse.turns.folder import Run
-
-#: In the environment of the program and of what it starts; the value is the turn's id.
-MARK = "POSTHOUSE_TURN_ID"
 
 #: Seconds after the request, and what is sent then.
 SCHEDULE = ((0.0, signal.SIGINT), (2.0, signal.SIGTERM), (5.0, signal.SIGKILL))
@@ -87,4 +85,4 @@ def _is_marked(pid: int, turn_id: str) -> bool:
         environment = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:  # it ended meanwhile, or it is not ours to look at
         return False
-    return f"{MARK}={turn_id}".encode() in environment.split(b"\0")
+    return f"{names.TURN_ID}={turn_id}".encode() in environment.split(b"\0")

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from posthouse.contracts import names
 from posthouse.support import processes
 from posthouse.support.processes import Process
 from posthouse.turns.folder import Run
-from posthouse.turns.stopping import MARK, end_leftovers, members, send
+from posthouse.turns.stopping import end_leftovers, members, send
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def orphan() -> Iterator[tuple[Run, Process]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
-        env={**os.environ, MARK: "turn-mine"},
+        env={**os.environ, names.TURN_ID: "turn-mine"},
     )
     assert leader.stdout is not None
     left = processes.identify(int(leader.stdout.readline()))

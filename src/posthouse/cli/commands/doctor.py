@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from posthouse import tools
 from posthouse.cli import describe, humane, pieces
 from posthouse.cli.call import Call
 from posthouse.cli.output import Cell, Output, encode
@@ -23,6 +24,7 @@ def doctor(call: Call) -> int:
     report: dict[str, Any] = {
         "ok": healthy,
         "pieces": [_piece(finding) for finding in findings],
+        "logins": _logins(call.wiring),
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
     }
@@ -44,6 +46,22 @@ def _piece(finding: Finding) -> dict[str, Any]:
         "problem": finding.problem,
         "get": piece.get if finding.is_missing else None,
     }
+
+
+def _logins(wiring: Wiring) -> list[dict[str, Any]]:
+    """Who is logged in with each agent CLI that needs an account, from files and variables alone."""
+    accounts = {name: tools.load(name).account(wiring.user_home, wiring.environment) for name in tools.NAMES}
+    return [
+        {
+            "tool": name,
+            "kind": account.kind,
+            "owner": account.owner,
+            "shareable": account.is_shareable,
+            "get": account.get_it or None,
+        }
+        for name, account in accounts.items()
+        if name != "scripted"
+    ]
 
 
 def _folders(wiring: Wiring) -> list[dict[str, Any]]:
@@ -79,6 +97,9 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
             output.line()
             output.line(f"{finding.piece.name}: {finding.problem}. It {need} {finding.piece.enables}.")
             output.line(f"  get it with: {finding.piece.get}")
+    for login in report["logins"]:
+        output.line()
+        output.line(_login(login))
     output.line()
     folders = [_folder_row(folder) for folder in report["folders"]]
     output.line("\n".join(output.rendered(("state", "size", "folder"), folders)))
@@ -101,6 +122,15 @@ def _row(finding: Finding) -> list[Cell]:
 def _folder_row(folder: dict[str, Any]) -> list[Cell]:
     size = humane.size(folder["bytes"]) if folder["exists"] else "not made yet"
     return [Cell(folder["name"]), Cell(size), Cell(folder["path"], "faint")]
+
+
+def _login(login: dict[str, Any]) -> str:
+    if login["kind"] is None:
+        return f"{login['tool']}: not logged in; get a login that agents can use with: {login['get']}"
+    who = f"{login['kind']}{' of ' + login['owner'] if login['owner'] else ''}"
+    if login["shareable"]:
+        return f"{login['tool']}: logged in ({who}); agents can use it"
+    return f"{login['tool']}: logged in ({who}); agents can't share it: {login['get']}"
 
 
 def _living(live: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from posthouse import tools
 from posthouse.cli import gateways, launching
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
-from posthouse.cli.options import Parser
+from posthouse.cli.options import Parser, natural
 from posthouse.cli.output import Cell
 from posthouse.errors import PosthouseError
 from posthouse.sessions.agents import AgentExists
@@ -27,6 +27,37 @@ def launch_arguments(parser: Parser) -> None:
     parser.add_argument("--role-file", type=Path, metavar="FILE", help="its system prompt")
     parser.add_argument("--role-name", metavar="ROLE", help="what the role is called (default: default)")
     parser.add_argument("--model", help="the model the CLI is asked for")
+    parser.add_argument(
+        "--reasoning-level", type=natural, metavar="N", help="how hard it thinks, a rung of the tool's ladder"
+    )
+    parser.add_argument(
+        "--permissions",
+        choices=("ask", "edits", "all"),
+        default="ask",
+        help="what it may do without asking: nothing, edit files, everything (default: ask)",
+    )
+    parser.add_argument(
+        "--login",
+        choices=("inherit", "env", "none"),
+        default="inherit",
+        help="whose account: your own, a key given with --env, or none (default: inherit)",
+    )
+    parser.add_argument(
+        "--tool-arg",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="an argument for the agent CLI itself, as it is (--tool-arg=--flag)",
+    )
+    parser.add_argument(
+        "--display-style",
+        choices=("plain", "json", "fancy"),
+        default="plain",
+        help="how a headless agent's pane shows its turns",
+    )
+    parser.add_argument(
+        "--display-detail", choices=("concise", "detail"), default="concise", help="and how much of them"
+    )
     parser.add_argument(
         "--env",
         action="append",
@@ -49,7 +80,9 @@ def launch(call: Call) -> int:
     """Start an agent and, unless told otherwise, its gateway."""
     spec = launching.spec_of(call.arguments, call.wiring)
     try:
-        made = call.wiring.agents.launch(spec, replace_existing=call.arguments.replace)
+        made = call.wiring.agents.launch(
+            spec, replace_existing=call.arguments.replace, warn=call.output.warning
+        )
     except AgentExists as error:
         raise launching.NameTaken(error, call.prog) from error
     return _started(call, made, "launched")

@@ -12,7 +12,7 @@ _STATES = ("active", "stopped", "relaunching", "retired")
 #: What a relaunch was killed in the middle of is still there to be stopped.
 _DEFAULT = frozenset({"active", "relaunching"})
 _CHOICES: dict[str, frozenset[str] | None] = {**{state: frozenset({state}) for state in _STATES}, "all": None}
-_HEADINGS = ("name", "tool", "kind", "state", "since", "gateway", "id")
+_HEADINGS = ("name", "tool", "kind", "may", "state", "since", "gateway", "id")
 
 
 def listing_arguments(parser: Parser) -> None:
@@ -41,6 +41,7 @@ def _row(agent: Agent) -> list[Cell]:
         Cell(agent.name, "strong"),
         Cell(agent.record.identity.tool),
         Cell(describe.kind(agent)),
+        Cell(describe.permissions(agent) or "-"),
         describe.health(agent),
         Cell(humane.ago(clock.parse(lifecycle.state_updated_at), clock.now())),
         Cell(f"http://{gateway.host}:{gateway.port}" if gateway else "-"),
