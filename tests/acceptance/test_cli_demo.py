@@ -90,7 +90,7 @@ def test_started_twice_it_says_so_and_shows_the_table(demo: Demo) -> None:
     again = demo.posthouse.ok("demo", "down")
 
     assert second.returncode == 0
-    assert second.stderr == f"the demo runs already (process {process.pid}); stop it with `./run demo down`\n"
+    assert second.stderr == f"the demo runs already (process {process.pid}); stop it with `./run down`\n"
     assert "  ./run agents prompt demo-tui --wait 'hello [[say hi there]]'\n" in second.stdout
     assert (down, again) == ("the demo is stopped\n", "the demo was not running\n")
     assert process.returncode == 0

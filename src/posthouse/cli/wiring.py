@@ -148,6 +148,10 @@ class Wiring:
         # The registry alone leads to the agents: their records name everything else.
         return f"{names.REGISTRY_DIR}={shlex.quote(str(self.demo_home / 'registry'))} {prog}"
 
+    def demo_down(self, prog: str) -> str:
+        """The command that ends the demo; the script that runs it has a shorter one."""
+        return f"{prog} down" if names.STATE_HOME in self.environment else f"{prog} demo down"
+
     @property
     def _state_home(self) -> Path:
         given = self.environment.get("XDG_STATE_HOME", "").strip()

@@ -25,7 +25,9 @@ def up(call: Call) -> int:
         with demo.running():
             return _run(call, demo)
     except locks.LockHeld as error:
-        call.complain(f"the demo runs already (process {error.holder}); stop it with `{call.prog} demo down`")
+        call.complain(
+            f"the demo runs already (process {error.holder}); stop it with `{call.wiring.demo_down(call.prog)}`"
+        )
         _show(call, demo)
         return 0
 
@@ -105,7 +107,7 @@ def _show(call: Call, demo: Demo) -> None:
         empty="the demo has no agents yet",
     )
     if not call.output.is_json:
-        call.output.line(_what_next(table, prefix))
+        call.output.line(_what_next(table, prefix, call.wiring.demo_down(call.prog)))
 
 
 def _row(shown: Shown, prefix: str) -> list[Cell]:
@@ -127,11 +129,11 @@ def _listed(shown: Shown) -> dict[str, object]:
     }
 
 
-def _what_next(table: list[Shown], prefix: str) -> str:
+def _what_next(table: list[Shown], prefix: str, down: str) -> str:
     lines = ["", "What to try next, in another terminal:"]
     for shown in table:
         lines.append(f"  {prefix} agents prompt {shown.agent.name} --wait 'hello [[say hi there]]'")
-    body = '{"schema_version":1,"kind":"submit_prompt","payload":{"prompt":"hello [[wait 2]] [[say done]]"}}'
+    body = '{"kind":"submit_prompt","payload":{"prompt":"hello [[wait 2]] [[say done]]"}}'
     address = next((f"http://{one.gateway.host}:{one.gateway.port}" for one in table if one.gateway), None)
     if address:
         data = shlex.quote(body)
@@ -139,5 +141,5 @@ def _what_next(table: list[Shown], prefix: str) -> str:
         lines.append(f"  curl -s {address}/v1/status")
     lines.append(f"  {prefix} agents list")
     lines.append("")
-    lines.append(f"Ctrl-C here stops it, as does `{prefix} demo down`.")
+    lines.append(f"Ctrl-C here stops it, as does `{down}`.")
     return "\n".join(lines)

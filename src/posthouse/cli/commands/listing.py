@@ -12,7 +12,7 @@ _STATES = ("active", "stopped", "relaunching", "retired")
 #: What a relaunch was killed in the middle of is still there to be stopped.
 _DEFAULT = frozenset({"active", "relaunching"})
 _CHOICES: dict[str, frozenset[str] | None] = {**{state: frozenset({state}) for state in _STATES}, "all": None}
-_HEADINGS = ("name", "tool", "kind", "may", "state", "since", "gateway", "id")
+_HEADINGS = ("name", "tool", "kind", "may", "state", "since", "gateway")
 
 
 def listing_arguments(parser: Parser) -> None:
@@ -45,7 +45,6 @@ def _row(agent: Agent) -> list[Cell]:
         describe.health(agent),
         Cell(humane.ago(clock.parse(lifecycle.state_updated_at), clock.now())),
         Cell(f"http://{gateway.host}:{gateway.port}" if gateway else "-"),
-        Cell(agent.agent_id, "faint"),
     ]
 
 
