@@ -26,7 +26,8 @@ def up(call: Call) -> int:
             return _run(call, demo)
     except locks.LockHeld as error:
         call.complain(
-            f"the demo runs already (process {error.holder}); stop it with `{call.wiring.demo_down(call.prog)}`"
+            f"the demo runs already (process {error.holder}); "
+            f"stop it with `{call.wiring.demo_down(call.prog)}`"
         )
         _show(call, demo)
         return 0

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from posthouse import tools
 from posthouse.cli import tree
 from posthouse.cli.call import Call
 from posthouse.cli.commands import completion
@@ -53,7 +54,9 @@ def call(tmp_path: Path) -> Call:
         pytest.param(["agents", "single", "--agent-name", "gpu"], ["state", "prompt"], id="then a verb"),
         pytest.param(["agents", "stop"], ["gpu"], id="names where an agent is wanted"),
         pytest.param(["agents", "single", "--agent-id"], ["ab12"], id="ids where an id is wanted"),
-        pytest.param(["--json", "agents", "launch", "--tool"], ["scripted"], id="the choices of an option"),
+        pytest.param(
+            ["--json", "agents", "launch", "--tool"], list(tools.NAMES), id="the choices of an option"
+        ),
         pytest.param(["completion"], ["bash", "zsh", "fish"], id="the choices of a positional"),
         pytest.param(["agents", "nonsense"], [], id="nothing after what is not there"),
     ],
