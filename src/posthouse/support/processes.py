@@ -72,6 +72,24 @@ def group(pgid: int) -> list[Process]:
     ]
 
 
+def has_variable(pid: int, name: str, value: str) -> bool:
+    """Whether the process was started with that variable. False when it is gone or not ours to look at."""
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    return f"{name}={value}".encode() in environment.split(b"\0")
+
+
+def with_variable(name: str, value: str) -> list[Process]:
+    """Every live process that was started with that variable, as far as we may look."""
+    return [
+        Process(pid, entry.start_ticks)
+        for pid, entry in _all().items()
+        if entry.state not in "ZX" and has_variable(pid, name, value)
+    ]
+
+
 def signal_all(processes: Iterable[Process], number: signal.Signals) -> None:
     """Signal each that is still the process it was."""
     for process in processes:

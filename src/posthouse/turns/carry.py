@@ -13,7 +13,7 @@ from pathlib import Path
 from posthouse import tools
 from posthouse.contracts import names
 from posthouse.support import crashpoints, processes
-from posthouse.turns import child
+from posthouse.turns import child, stopping
 from posthouse.turns.folder import Folder, Run
 from posthouse.turns.narration import Narrator
 from posthouse.turns.pane import Pane
@@ -51,6 +51,9 @@ def carry(folder: Folder, pane: Pane) -> int:
     telling = Telling(folder, Narrator(tools.load_decoder(order.tool), order.turn_index), renderer, pane)
     _follow(run, telling, Watch(folder, order, run, signals, now=time.monotonic()))
     code = program.reap()
+    if folder.interrupt.exists():
+        # A command that the program had put into a session of its own heard none of the signals.
+        stopping.end_leftovers(run, order.turn_id)
     folder.write_exitcode(code)
     pane.write(renderer.note(f"turn {order.turn_index} ended, exit code {code}"))
     pane.close(seconds=_LAST_WORDS_SECONDS)

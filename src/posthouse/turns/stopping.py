@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 import time
-from pathlib import Path
 
 from posthouse.contracts import names
 from posthouse.support import processes
@@ -44,45 +43,56 @@ def members(run: Run, turn_id: str) -> list[Process]:
     if leader is not None and leader != run.child:
         return []
     found = processes.group(run.child.pid)
-    return found if leader else [member for member in found if _is_marked(member.pid, turn_id)]
+    return found if leader else [member for member in found if _is_marked(member, turn_id)]
+
+
+def everything(run: Run, turn_id: str) -> list[Process]:
+    """The group, and what left it but carries the mark: some CLIs give each command its own session."""
+    if run.boot_id != processes.boot_id():
+        return []
+    found = members(run, turn_id)
+    return found + [process for process in processes.with_variable(*_mark(turn_id)) if process not in found]
 
 
 def send(run: Run, turn_id: str, number: signal.Signals) -> bool:
     """Signal the whole group. False when nothing of it is left.
 
-    SIGKILL also reaches what left the group but still hangs below the program: nobody else will tell it.
+    SIGKILL also reaches what left the group: nobody else will tell it.
     """
-    if not (found := members(run, turn_id)):
+    found = everything(run, turn_id) if number == signal.SIGKILL else members(run, turn_id)
+    if not found:
         return False
-    if processes.identify(run.child.pid) != run.child:
-        processes.signal_all(found, number)
-        return True
-    below = processes.tree(run.child.pid) if number == signal.SIGKILL else []
-    # One call reaches also what is being forked right now.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(run.child.pid, number)
-    processes.signal_all(below, number)
+    if processes.identify(run.child.pid) == run.child:
+        # One call reaches also what is being forked right now.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(run.child.pid, number)
+        found = [process for process in found if process not in members(run, turn_id)]
+    processes.signal_all(found, number)
     return True
 
 
 def escalate(run: Run, turn_id: str, *, was_begun: bool) -> None:
-    """Send each signal in its time until the group is gone, at most 7 s. *was_begun*: SIGINT was sent."""
+    """Send each signal in its time until the group is gone, at most 7 s. *was_begun*: SIGINT was sent.
+
+    What left the group ends after it.
+    """
     begun = time.monotonic()
     escalation = Escalation(begun, was_begun=was_begun)
     while members(run, turn_id) and time.monotonic() < begun + SCHEDULE[-1][0] + _LAST_WAIT_SECONDS:
         if number := escalation.due(time.monotonic()):
             send(run, turn_id, number)
         time.sleep(_POLL_SECONDS)
+    end_leftovers(run, turn_id)
 
 
 def end_leftovers(run: Run, turn_id: str) -> list[Process]:
     """End what an ended turn left behind. Returns what still lives, normally nothing."""
-    return processes.end(members(run, turn_id))
+    return processes.end(everything(run, turn_id))
 
 
-def _is_marked(pid: int, turn_id: str) -> bool:
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:  # it ended meanwhile, or it is not ours to look at
-        return False
-    return f"{names.TURN_ID}={turn_id}".encode() in environment.split(b"\0")
+def _is_marked(process: Process, turn_id: str) -> bool:
+    return processes.has_variable(process.pid, *_mark(turn_id))
+
+
+def _mark(turn_id: str) -> tuple[str, str]:
+    return names.TURN_ID, turn_id

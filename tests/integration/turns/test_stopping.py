@@ -11,14 +11,14 @@ from posthouse.contracts import names
 from posthouse.support import processes
 from posthouse.support.processes import Process
 from posthouse.turns.folder import Run
-from posthouse.turns.stopping import end_leftovers, members, send
+from posthouse.turns.stopping import end_leftovers, everything, send
 
 
-@pytest.fixture
-def orphan() -> Iterator[tuple[Run, Process]]:
-    """A group whose leader has ended, as the turn `turn-mine` would leave it."""
+@pytest.fixture(params=["", "setsid "], ids=["in the group", "in a session of its own"])
+def orphan(request: pytest.FixtureRequest) -> Iterator[tuple[Run, Process]]:
+    """What the turn `turn-mine` left running when its program ended."""
     leader = subprocess.Popen(
-        ["/bin/sh", "-c", "sleep 300 >/dev/null & echo $!; read wait"],
+        ["/bin/sh", "-c", f"{request.param}sleep 300 >/dev/null & echo $!; read wait"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -34,11 +34,11 @@ def orphan() -> Iterator[tuple[Run, Process]]:
     processes.signal_all([left], signal.SIGKILL)
 
 
-def test_a_group_without_its_leader_is_known_by_its_mark(orphan: tuple[Run, Process]) -> None:
-    """The number may be somebody else's by now; the mark is not."""
+def test_what_is_left_without_its_leader_is_known_by_its_mark(orphan: tuple[Run, Process]) -> None:
+    """The number of a group may be somebody else's by now; the mark is not."""
     run, left = orphan
 
-    assert (members(run, "turn-mine"), members(run, "turn-other")) == ([left], [])
+    assert (everything(run, "turn-mine"), everything(run, "turn-other")) == ([left], [])
 
 
 def test_only_the_turns_own_leftovers_are_ended(orphan: tuple[Run, Process]) -> None:
