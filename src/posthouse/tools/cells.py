@@ -1,4 +1,4 @@
-"""A captured row, character by character with its style: CLIs say much by dim, bold and colour alone. Pure."""
+"""A captured row, character by character with its style: CLIs say much by dim and bold alone. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -48,8 +48,12 @@ def _after(style: Cell, code: int) -> Cell:
     match code:
         case 0:
             return Cell("")
-        case 1 | 2 | 7:
-            return style._replace(**{{1: "is_bold", 2: "is_dim", 7: "is_reverse"}[code]: True})
+        case 1:
+            return style._replace(is_bold=True)
+        case 2:
+            return style._replace(is_dim=True)
+        case 7:
+            return style._replace(is_reverse=True)
         case 22:
             return style._replace(is_bold=False, is_dim=False)
         case 27:

@@ -91,7 +91,7 @@ def _effort(level: int) -> str:
     """The ladder's step; levels above it saturate."""
     if level < 1:
         raise BadReasoningLevel(
-            f"reasoning level {level} is not one of codex's: 1 ({EFFORTS[0]}) to {len(EFFORTS)} ({EFFORTS[-1]})"
+            f"codex has no reasoning level {level}: take 1 ({EFFORTS[0]}) to {len(EFFORTS)} ({EFFORTS[-1]})"
         )
     return EFFORTS[min(level, len(EFFORTS)) - 1]
 
@@ -103,5 +103,7 @@ def _resume(chat: Chat) -> tuple[str, ...]:
         return ()
     if chat.id is None or not _CHAT_ID.match(chat.id):
         # Codex takes any other word for a conversation's name, and begins a new one when there is none.
-        raise BadChatId(f"{chat.id!r} is no conversation of codex: its ids are UUIDs, as the turns report them")
+        raise BadChatId(
+            f"{chat.id!r} is no conversation of codex: its ids are UUIDs, as the turns report them"
+        )
     return ("resume", chat.id)

@@ -50,7 +50,9 @@ def require_supported(told: str | None) -> None:
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", told or "")
     if numbers and tuple(int(number) for number in numbers.groups()) < OLDEST:
         oldest = ".".join(str(number) for number in OLDEST)
-        raise UnsupportedVersion(f"codex {told} is too old, {oldest} is needed: `{_GET_IT}@latest` updates it")
+        raise UnsupportedVersion(
+            f"codex {told} is too old, {oldest} is needed: `{_GET_IT}@latest` updates it"
+        )
 
 
 def _native(launcher: Path) -> Path | None:

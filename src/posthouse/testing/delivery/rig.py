@@ -1,0 +1,157 @@
+"""One real TUI, launched as a user would launch it, typed into by the gateway's own hands."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from posthouse import tools
+from posthouse.errors import InvalidInput
+from posthouse.gateway.adapters import acknowledgement
+from posthouse.sessions.agents import Agents
+from posthouse.sessions.launch import LaunchSpec
+from posthouse.sessions.registry import Registry
+from posthouse.sessions.roots import Roots
+from posthouse.sessions.session import Session
+from posthouse.terminal import paste
+from posthouse.terminal import session as terminal
+from posthouse.terminal.client import Server, Tmux
+from posthouse.terminal.control import ControlClient
+from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.testing.delivery.judging import Attempt
+from posthouse.testing.delivery.trials import Trial
+from posthouse.tools.tool import Tool
+
+_READY_SECONDS = 90.0
+_DRAFT = "half a thought"
+_LOOK_SECONDS = 0.05
+
+
+class _NoCompanions:
+    """Nothing runs beside this session."""
+
+    def end_turn(self, found: Session) -> None: ...
+
+    def detach_gateway(self, found: Session) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Which agent is typed into, and how what it really got is known."""
+
+    spec: LaunchSpec
+    #: Every prompt it got so far, as it got it.
+    received: Callable[[Session], Sequence[str]]
+    #: Given to the agent, makes it work for some seconds.
+    slow_prompt: str
+
+
+@contextmanager
+def launched(subject: Subject, folder: Path, server: Server) -> Iterator[Session]:
+    """The agent, launched into *folder*; stopped at the end with everything below it."""
+    roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
+    agents = Agents(roots, Registry(roots.registry), server, _NoCompanions())
+    made = agents.launch(subject.spec)
+    try:
+        yield made
+    finally:
+        agents.stop(agents.find(agent_id=made.agent_id))
+
+
+def run(
+    subject: Subject, made: Session, trials: Sequence[Trial], tell: Callable[[str], None]
+) -> list[Attempt]:
+    """Type every trial; *tell* hears how it goes."""
+    return asyncio.run(_run(subject, made, trials, tell))
+
+
+async def _run(
+    subject: Subject, made: Session, trials: Sequence[Trial], tell: Callable[[str], None]
+) -> list[Attempt]:
+    attempts = []
+    async with _hands(made) as hands:
+        await hands.settle()
+        for trial in trials:
+            attempts.append(await hands.attempt(trial, subject.slow_prompt))
+            tell(f"{trial.condition}, {trial.shape}: {attempts[-1].claim} ({attempts[-1].reason})")
+        await hands.settle()
+    return attempts
+
+
+@asynccontextmanager
+async def _hands(made: Session) -> AsyncIterator["_Hands"]:
+    client = await ControlClient.attach(made.tmux.server, made.tmux_session_name, output=True)
+    pane = terminal.agent_pane(Tmux(made.tmux.server), made.tmux_session_name)
+    tool = tools.load(made.manifest.tool)
+    try:
+        yield _Hands(made, client, pane.pane_id, tool)
+    finally:
+        await client.close()
+
+
+class _Hands:
+    """Types trials, and makes the pane what each trial wants it to be."""
+
+    def __init__(self, made: Session, client: ControlClient, pane_id: str, tool: Tool) -> None:
+        self._made = made
+        self._client = client
+        self._pane_id = pane_id
+        self._tool = tool
+        self._typist = Typist(client, pane_id, tool, lock_path=made.pane_lock)
+
+    async def settle(self) -> None:
+        """Wait until the agent is ready again.
+
+        Raises:
+            AssertionError: It is not, for a minute and a half.
+        """
+        surface = await self._typist.wait_ready(_READY_SECONDS)
+        assert surface.state == "ready", f"the agent did not become ready: {surface}"
+
+    async def attempt(self, trial: Trial, slow_prompt: str) -> Attempt:
+        await self.settle()
+        if trial.condition == "busy":
+            return await self._while_busy(trial, slow_prompt)
+        if trial.condition == "draft":
+            return await self._over_a_draft(trial)
+        if trial.condition == "scrolled":
+            return await self._while_scrolled(trial)
+        return await self._submit(trial)
+
+    async def _while_busy(self, trial: Trial, slow_prompt: str) -> Attempt:
+        await self._deliver(slow_prompt)
+        await self._until(lambda state: state == "active")
+        return await self._submit(trial, while_busy=True)
+
+    async def _over_a_draft(self, trial: Trial) -> Attempt:
+        await self._client.command("send-keys", "-t", self._pane_id, "-l", "--", _DRAFT)
+        await self._until(lambda state: state == "draft")
+        attempt = await self._submit(trial)
+        await self._client.command("send-keys", "-t", self._pane_id, "-N", str(len(_DRAFT)), "BSpace")
+        return attempt
+
+    async def _while_scrolled(self, trial: Trial) -> Attempt:
+        await self._client.command("copy-mode", "-t", self._pane_id)
+        attempt = await self._submit(trial)
+        await self._client.command("send-keys", "-t", self._pane_id, "-X", "cancel")
+        return attempt
+
+    async def _until(self, holds: Callable[[str], bool]) -> None:
+        deadline = time.monotonic() + _READY_SECONDS
+        while not holds((surface := await self._typist.surface()).state):
+            assert time.monotonic() < deadline, f"never seen; last {surface}"
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _submit(self, trial: Trial, *, while_busy: bool = False) -> Attempt:
+        try:
+            delivery = await self._deliver(trial.prompt, while_busy=while_busy)
+        except InvalidInput as error:
+            return Attempt(trial=trial, claim="refused", reason=str(error))
+        return Attempt(trial=trial, claim=delivery.outcome, reason=delivery.reason)
+
+    async def _deliver(self, prompt: str, *, while_busy: bool = False) -> Delivery:
+        text = paste.pasteable(self._tool.guard(prompt))
+        is_taken = acknowledgement.of_prompt(self._tool, self._made, text)
+        return await self._typist.submit(prompt, acknowledged=is_taken, while_busy=while_busy)

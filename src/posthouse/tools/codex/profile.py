@@ -1,0 +1,94 @@
+"""Codex for whoever drives it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from posthouse.contracts.manifest import Backend, RoleMethod
+from posthouse.terminal.screen import Screen, Surface
+from posthouse.tools.codex import arguments, guard, home, hooks, install, login, surface, transcript
+from posthouse.tools.tool import (
+    Account,
+    Chat,
+    Exchange,
+    Launch,
+    Meaning,
+    Program,
+    Report,
+    Setup,
+    Tool,
+    TurnOrder,
+)
+
+_HOME_VARIABLE = "CODEX_HOME"
+_READS_ONLY = (
+    "a headless codex asks nobody: with --permissions ask it reads, and whatever writes or needs the network "
+    "fails; `--permissions edits` lets it work in its folder"
+)
+
+
+class CodexTool:
+    """OpenAI's Codex CLI."""
+
+    name = "codex"
+    home_variable = _HOME_VARIABLE
+    headless_backend: Backend = "codex_headless"
+    role_method: RoleMethod = "native_developer_instructions"
+    reset_command = "/new"
+    settle_seconds = 0.05
+
+    def executable(self) -> str:
+        return install.executable()
+
+    def version(self) -> str | None:
+        return install.version()
+
+    def account(self, user_home: Path, variables: Mapping[str, str]) -> Account:
+        return login.account(user_home, variables)
+
+    def check(self, setup: Setup) -> Sequence[str]:
+        """Warnings about a launch with *setup*.
+
+        Raises:
+            ToolMissing, UnsupportedVersion, LoginMissing: It can't work.
+            BadHome: The home lies where codex's sandbox breaks.
+            BadConfig: The home's configuration can't be read.
+        """
+        install.executable()
+        install.require_supported(install.version())
+        home.check(setup)
+        return (_READS_ONLY,) if setup.is_headless and setup.permissions == "ask" else ()
+
+    def prepare_home(self, setup: Setup) -> Mapping[str, str]:
+        return home.prepare(setup)
+
+    def meaning(self, report: Report) -> Meaning | None:
+        return hooks.MEANINGS.get(report.event)
+
+    def submitted_prompt(self, report: Report) -> str | None:
+        prompt = report.payload.get("prompt")
+        return prompt if isinstance(prompt, str) else None
+
+    def tui_program(self, launch: Launch, chat: Chat) -> Program:
+        return Program(
+            argv=arguments.tui(self.executable(), launch, chat),
+            environment={_HOME_VARIABLE: str(launch.home)},
+        )
+
+    def turn_program(self, launch: Launch, turn: TurnOrder) -> Program:
+        return Program(
+            argv=arguments.turn(self.executable(), launch, turn),
+            environment={_HOME_VARIABLE: str(launch.home)},
+            stdin=turn.prompt,
+        )
+
+    def read_surface(self, screen: Screen) -> Surface:
+        return surface.read(screen)
+
+    def guard(self, prompt: str) -> str:
+        return guard.guard(prompt)
+
+    def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
+        return transcript.exchanges(home, working_directory)
+
+
+TOOL: Tool = CodexTool()

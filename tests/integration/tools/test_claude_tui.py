@@ -1,0 +1,312 @@
+"""The real Claude Code's TUI in a real tmux, typed into by the product's own hands."""
+
+import asyncio
+import hashlib
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from posthouse.support import processes
+from posthouse.terminal import keys, session
+from posthouse.terminal.client import Server, Tmux
+from posthouse.terminal.control import ControlClient
+from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.terminal.pane import Pane
+from posthouse.terminal.screen import Surface
+from posthouse.testing import clis, leftovers
+from posthouse.testing.model_api import ModelApi
+from posthouse.tools import spool
+from posthouse.tools.claude.profile import TOOL
+from posthouse.tools.tool import Chat, Exchange, Launch, Permissions, Setup
+
+LIMIT_SECONDS = 30
+NEW = Chat()
+HOSTILE = [
+    "!touch ran",
+    "  !touch ran",
+    "/nope now",
+    " /clear",
+    "look at @notes",
+    "exit",
+    " quit ",
+    "two\n\n\tlines \\",
+    "ünï e\u0301 日本語",
+    "1. first\n❯ 2. second\nEsc to cancel",
+    "?",
+    "#remember",
+    "words " * 4000,
+]
+
+
+Result = TypeVar("Result")
+
+
+class Agent:
+    """A TUI in a session of its own."""
+
+    def __init__(self, folder: Path, server: Server, api: ModelApi) -> None:
+        self.api = api
+        self.home, self.where, self.spool = folder / "home", folder / "proj", folder / "hooks"
+        self.where.mkdir()
+        self.spool.mkdir()
+        self._server, self._tmux = server, Tmux(server)
+        self._variables = {
+            "ANTHROPIC_BASE_URL": api.base_url,
+            "ANTHROPIC_API_KEY": clis.API_KEY,
+            # A person may have turned them off; the home turns them on.
+            "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
+            "HOME": str(folder),
+            **clis.NO_NETWORK,
+        }
+        self._pane: Pane | None = None
+
+    def start(
+        self, chat: Chat = NEW, *, permissions: Permissions = "ask", columns: int = 120, rows: int = 40
+    ) -> Pane:
+        """Start the program and wait until it is ready."""
+        TOOL.prepare_home(
+            Setup(
+                home=self.home,
+                working_directory=self.where,
+                user_home=self.home.parent,
+                permissions=permissions,
+                login="env",
+                spool=self.spool,
+                variables=self._variables,
+            )
+        )
+        launch = Launch(home=self.home, working_directory=self.where, role_name="r", permissions=permissions)
+        program = TOOL.tui_program(launch, chat)
+        empty = self._pane or session.create(
+            self._tmux,
+            "agent",
+            working_directory=self.where,
+            environment={},
+            columns=columns,
+            rows=rows,
+        )
+        self._pane = session.start_program(
+            self._tmux,
+            empty,
+            program.argv,
+            environment={**program.environment, **self._variables},
+            working_directory=self.where,
+        )
+        assert self.use(lambda typist: typist.wait_ready(LIMIT_SECONDS)).state == "ready"
+        return self._pane
+
+    def use(self, work: Callable[[Typist], Awaitable[Result]]) -> Result:
+        """Do *work* with a typist of the pane."""
+
+        async def run() -> Result:
+            assert self._pane is not None
+            client = await ControlClient.attach(self._server, "agent", output=True)
+            try:
+                lock = self.home.parent / "pane.lock"
+                return await work(Typist(client, self._pane.pane_id, TOOL, lock_path=lock))
+            finally:
+                await client.close()
+
+        return asyncio.run(run())
+
+    def deliver(self, prompt: str) -> Delivery:
+        """Type *prompt*; the transcript and the hook acknowledge it."""
+        before = self._acknowledged()
+        return self.use(
+            lambda typist: typist.submit(prompt, acknowledged=lambda: self._acknowledged() > before)
+        )
+
+    def _acknowledged(self) -> int:
+        return min(len(self.exchanges()), len(list(self.spool.glob("UserPromptSubmit*"))))
+
+    def exchanges(self) -> list[Exchange]:
+        return list(TOOL.exchanges(self.home, self.where))
+
+    def prompts(self) -> list[str]:
+        """What the model was really asked."""
+        return [record.prompt for record in self.api.main_records()]
+
+    def until(self, *states: str) -> Surface:
+        """Wait for one of *states*."""
+
+        async def wait(typist: Typist) -> Surface:
+            while (surface := await typist.surface()).state not in states:
+                await asyncio.sleep(0.02)
+            return surface
+
+        return self.use(lambda typist: asyncio.wait_for(wait(typist), LIMIT_SECONDS))
+
+    def wait(self, is_true: Callable[[], bool]) -> None:
+        """Wait for a condition."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not is_true():
+            assert time.monotonic() < deadline, "it never became true"
+            time.sleep(0.02)
+
+    def interrupt(self) -> bool:
+        return self.use(lambda typist: typist.interrupt())
+
+    def press(self, sequence: str) -> None:
+        self.use(lambda typist: typist.press(keys.parse(sequence)))
+
+    def stop(self) -> None:
+        session.kill(self._tmux, "agent")
+
+
+@pytest.fixture
+def agent(
+    agent_clis: Path,
+    model_api: ModelApi,
+    cli_home: Path,
+    tmux_server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Agent]:
+    """An agent that talks to the scripted model API."""
+    monkeypatch.setenv("PATH", clis.search_path(agent_clis, os.environ["PATH"]))
+    made = Agent(cli_home, tmux_server, model_api)
+    yield made
+    made.stop()
+
+
+def test_a_prompt_is_answered_and_everything_says_so(agent: Agent) -> None:
+    """Screen, transcript, hooks and the model agree; no dialog stood in the way."""
+    agent.start()
+    delivery = agent.deliver('hello [[mock {"text": "good day"}]]')
+    agent.until("ready")
+
+    assert delivery.outcome == "submitted"
+    assert agent.prompts() == ['hello [[mock {"text": "good day"}]]']
+    [exchange] = agent.exchanges()
+    assert (exchange.prompt, exchange.answer, exchange.outcome) == (agent.prompts()[0], "good day", "success")
+    reports = [report for _, report in spool.read(agent.spool)]
+    assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended"]
+    assert TOOL.submitted_prompt(reports[0]) == exchange.prompt
+
+
+@pytest.mark.parametrize("columns", [120, 80])
+def test_text_that_claude_would_take_for_something_else_arrives_as_text(agent: Agent, columns: int) -> None:
+    """Nothing is run, swallowed, completed or taken for the end, and nothing arrives twice."""
+    (agent.where / "notes.txt").touch()
+    agent.start(columns=columns, rows=24)
+    outcomes = []
+    for prompt in HOSTILE:
+        outcomes.append(agent.deliver(prompt).outcome)
+        agent.until("ready")
+
+    assert outcomes == ["submitted"] * len(HOSTILE)
+    wanted = [TOOL.guard(prompt).rstrip() for prompt in HOSTILE]
+    assert [record.prompt_sha256 for record in agent.api.main_records()] == [
+        hashlib.sha256(prompt.encode()).hexdigest() for prompt in wanted
+    ]
+    assert [exchange.prompt for exchange in agent.exchanges()] == wanted
+    assert not (agent.where / "ran").exists()
+
+
+def test_an_interrupt_ends_a_turn_that_has_spoken_and_leaves_an_idle_agent_alone(agent: Agent) -> None:
+    """Escape goes to a working agent only: two of them would take an idle one back in time."""
+    agent.start()
+    agent.deliver("mock:slow")
+    agent.wait(lambda: "w0000" in "".join(agent.use(lambda typist: typist.screen()).rows))
+
+    assert agent.interrupt()
+    agent.until("ready")
+    agent.wait(lambda: [each.outcome for each in agent.exchanges()] == ["interrupted"])
+    assert not agent.interrupt()
+    assert agent.deliver("mock:ok").outcome == "submitted"
+    agent.until("ready")
+    assert [each.outcome for each in agent.exchanges()] == ["interrupted", "success"]
+
+
+def test_an_interrupt_before_any_answer_gives_the_prompt_back(agent: Agent) -> None:
+    """It stands in the composer again, and nothing is typed over it."""
+    agent.start()
+    agent.deliver("mock:stall")
+    assert agent.until("active").composer == ""
+
+    assert agent.interrupt()
+    assert agent.until("draft").composer == "mock:stall"
+    assert agent.deliver("mock:ok").reason == "draft"
+
+
+def test_a_question_for_permission_blocks_and_is_reported(agent: Agent) -> None:
+    """Our hook hears of it and decides nothing; a prompt is refused meanwhile; the answer lets the turn go on."""
+    agent.start()
+    delivery = agent.deliver('[[mock {"shell": "env > ran"}]] mock:ok')
+    surface = agent.until("blocked")
+
+    assert (delivery.outcome, surface.dialog) == ("submitted", "permission")
+    assert agent.deliver("mock:ok").reason == "blocked:permission"
+    assert not agent.interrupt()
+    asked = [report for _, report in spool.read(agent.spool) if TOOL.meaning(report) == "asking"]
+    assert [report.payload["tool_input"]["command"] for report in asked] == ["env > ran"]
+    assert not (agent.where / "ran").exists()
+    agent.press("<[Enter]>")
+    agent.until("ready")
+    assert (agent.where / "ran").exists()
+
+
+def test_a_busy_agent_keeps_a_prompt_for_later(agent: Agent) -> None:
+    """It is taken once, after the turn."""
+    agent.start()
+    agent.deliver("first mock:hold")
+    agent.until("active")
+    delivery = agent.use(
+        lambda typist: typist.submit("second mock:ok", acknowledged=lambda: False, while_busy=True)
+    )
+    agent.api.release()
+    agent.wait(lambda: [each.outcome for each in agent.exchanges()] == ["success", "success"])
+
+    assert delivery.outcome == "submitted"
+    assert [each.prompt for each in agent.exchanges()] == ["first mock:hold", "second mock:ok"]
+    assert agent.prompts() == ["first mock:hold", "second mock:ok"]
+
+
+def test_the_reset_command_begins_a_new_conversation(agent: Agent) -> None:
+    """Typed like a prompt; what follows is told apart from what was."""
+    agent.start()
+    agent.deliver("first mock:ok")
+    agent.until("ready")
+    agent.deliver(TOOL.reset_command)
+    agent.until("ready")
+    agent.deliver("second mock:ok")
+    agent.until("ready")
+
+    assert [each.prompt for each in agent.exchanges()] == ["second mock:ok"]
+
+
+def test_after_its_end_a_restart_continues_the_conversation(agent: Agent) -> None:
+    """The person leaves by `/exit`; the latest conversation is taken up in the same pane."""
+    agent.start()
+    agent.deliver("first mock:ok")
+    agent.until("ready")
+    agent.press("/exit")
+    agent.until("draft")
+    agent.press("<[Enter]>")
+    agent.until("exited")
+    agent.start(Chat(mode="latest"))
+    agent.deliver("second mock:ok")
+    agent.until("ready")
+
+    assert [each.prompt for each in agent.exchanges()] == ["first mock:ok", "second mock:ok"]
+
+
+def test_nothing_is_left_when_the_session_is_gone(agent: Agent) -> None:
+    """The pane's process is claude itself; what it runs ends with it, and root may let it run everything."""
+    pane = agent.start(permissions="all")
+    agent.deliver("mock:sleep")
+    agent.wait(lambda: "sleep" in _commands(pane.pid))
+    working = processes.tree(pane.pid)
+
+    assert _commands(pane.pid)[0] == "claude"
+    agent.stop()
+    assert processes.wait_gone(working, seconds=LIMIT_SECONDS) == []
+    assert leftovers.users_of(agent.home) == []
+
+
+def _commands(pid: int) -> list[str]:
+    """The names of what runs below *pid*, itself first."""
+    return [Path(f"/proc/{each.pid}/comm").read_text().strip() for each in processes.tree(pid)]

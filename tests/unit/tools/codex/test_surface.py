@@ -1,0 +1,78 @@
+"""What codex's screens mean, on captures of the real program."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from posthouse.terminal.screen import Screen, rows_of
+from posthouse.tools.codex import surface
+
+CAPTURES = Path(surface.__file__).with_name("captures")
+EXPECTED: dict[str, dict[str, Any]] = json.loads((CAPTURES / "expected.json").read_text())
+
+
+def _capture(name: str) -> Screen:
+    values = (CAPTURES / f"{name}.meta").read_text().splitlines()[1].split(",")
+    return Screen(
+        rows=rows_of((CAPTURES / f"{name}.ansi").read_text().removesuffix("\n")),
+        title=",".join(values[4:-4]),
+        cursor=(int(values[0]), int(values[1])),
+        dead=values[-3] == "1",
+    )
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CAPTURES.glob("*.ansi")))
+def test_a_capture_is_read_as_a_person_reads_it(name: str) -> None:
+    """State, dialog and what stands in the composer."""
+    found = surface.read(_capture(name))
+
+    told = {"state": found.state, "dialog": found.dialog, "composer": found.composer or None}
+    assert {key: value for key, value in told.items() if value is not None} == EXPECTED[name]
+
+
+def test_the_composer_is_empty_and_not_missing_where_a_placeholder_stands() -> None:
+    """Whoever wants to type can tell the two apart."""
+    assert surface.read(_capture("ready-empty")).composer == ""
+    assert surface.read(_capture("dialog-trust")).composer is None
+
+
+def test_the_title_decides_whether_a_turn_runs() -> None:
+    """While text streams, nothing else on the screen tells."""
+    streaming = _capture("active-streaming")
+
+    assert surface.read(replace(streaming, title="proj2")).state == "ready"
+
+
+def test_a_draft_that_looks_like_a_menu_is_a_draft() -> None:
+    """A selected entry of a menu is shown reversed, a draft is not."""
+    screen = _capture("draft")
+    rows = tuple(row.replace("hello draft", "1. hello") for row in screen.rows)
+
+    found = surface.read(replace(screen, rows=rows))
+    assert (found.state, found.composer) == ("draft", "1. hello")
+
+
+def test_a_status_line_of_a_persons_own_choice_is_one() -> None:
+    """In a session that was joined it may say anything; its place tells it."""
+    screen = _capture("draft")
+    rows = (*screen.rows[:-2], "  50% context left", screen.rows[-1])
+
+    found = surface.read(replace(screen, rows=rows))
+    assert (found.state, found.composer) == ("draft", "hello draft")
+
+
+def test_an_empty_screen_is_a_start() -> None:
+    """Codex has painted nothing yet."""
+    found = surface.read(Screen(rows=("",) * 24, title="host", cursor=(0, 0)))
+
+    assert found.state == "starting"
+
+
+def test_another_program_in_the_pane_is_unknown() -> None:
+    """A shell's prompt is no composer."""
+    found = surface.read(Screen(rows=("$ › hello", "", ""), title="host", cursor=(0, 0)))
+
+    assert (found.state, found.composer) == ("unknown", None)
