@@ -1,0 +1,75 @@
+"""The short form of `bench/delivery.py`: no prompt lost, none twice, no false claim."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from posthouse.terminal.client import Server
+from posthouse.testing import clis
+from posthouse.testing.delivery import judging, rig, subjects
+from posthouse.testing.delivery.judging import Attempt, Verdict
+from posthouse.testing.delivery.rig import Subject
+from posthouse.testing.delivery.trials import Trial, trials
+from posthouse.testing.model_api import ModelApi
+
+_COUNT = 12
+#: A seed whose dozen has every condition.
+_SEED = 1
+
+
+def _deliver(subject: Subject, folder: Path, server: Server) -> list[Verdict]:
+    with rig.launched(subject, folder, server) as made:
+        attempts = rig.run(subject, made, list(trials(_SEED, _COUNT)), lambda line: None)
+        return judging.judge(attempts, subject.received(made))
+
+
+@pytest.mark.parametrize("tool", list(clis.PACKAGES))
+def test_every_claim_about_a_real_cli_is_true(
+    tool: str,
+    agent_clis: Path,
+    model_api: ModelApi,
+    cli_home: Path,
+    tmux_server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was said to be submitted reached the model once; what was refused did not."""
+    monkeypatch.setenv("PATH", clis.search_path(agent_clis, os.environ["PATH"]))
+
+    verdicts = _deliver(subjects.real(tool, model_api, cli_home), cli_home, tmux_server)
+
+    assert [verdict for verdict in verdicts if verdict.problem] == []
+    assert not (cli_home / "project" / "ran").exists()
+
+
+@pytest.mark.parametrize("persona", subjects.PERSONAS)
+def test_every_claim_about_a_persona_is_true(persona: str, tmp_path: Path, tmux_server: Server) -> None:
+    """The same against our own agent at its worst, whose truth log has what it took."""
+    verdicts = _deliver(subjects.scripted(persona, tmp_path), tmp_path, tmux_server)
+
+    assert [verdict for verdict in verdicts if verdict.problem] == []
+    assert {verdict.attempt.trial.condition for verdict in verdicts} == {"ready", "busy", "draft", "scrolled"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "received", "problem"),
+    [
+        ("submitted", ["x m y"], None),
+        ("submitted", [], "said to be submitted, never received"),
+        ("submitted", ["m", "m"], "received 2 times"),
+        ("refused", [], None),
+        ("refused", ["m"], "said to be refused, received"),
+        ("unknown", [], None),
+        ("unknown", ["m"], None),
+        ("unknown", ["m", "m"], "received 2 times"),
+    ],
+)
+def test_a_claim_is_judged_by_what_arrived(
+    claim: judging.Claim, received: list[str], problem: str | None
+) -> None:
+    """`unknown` is an honest answer; twice never is."""
+    trial = Trial(mark="m", shape="line", prompt="m", condition="ready")
+
+    [verdict] = judging.judge([Attempt(trial=trial, claim=claim, reason="")], received)
+
+    assert verdict.problem == problem
