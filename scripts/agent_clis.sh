@@ -13,9 +13,9 @@ readonly oldest_node=20
 
 # Prints the folder for the versions pinned here; posthouse.testing.clis finds it by the same rule.
 agent_clis_folder() {
-  local caches="${XDG_CACHE_HOME:-${HOME:-}/.cache}" hash
+  local cache="${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/posthouse" hash
   hash=$(cat "$agent_clis_pins/package-lock.json" "$agent_clis_pins/node.lock" | sha256sum)
-  echo "${POSTHOUSE_CACHE:-$caches/posthouse}/agent-clis-${hash:0:12}"
+  echo "${POSTHOUSE_CACHE:-$cache}/agent-clis-${hash:0:12}"
 }
 
 has_new_node() {
@@ -94,8 +94,8 @@ fill_folder() {
 install_agent_clis() {
   local folder=$1 lock started=$SECONDS
   umask 022 # others may read them
-  mkdir -p "$(dirname "$folder")" 2>/dev/null ||
-    give_up "cannot write to $(dirname "$folder"): name a folder for the agent CLIs in POSTHOUSE_CACHE"
+  [[ $folder != /nowhere/* ]] && mkdir -p "${folder%/*}" 2>/dev/null && [ -w "${folder%/*}" ] ||
+    give_up "cannot keep the agent CLIs in ${folder%/*}: name a folder for them in POSTHOUSE_CACHE"
   exec {lock}>"$folder.lock"
   if ! flock --nonblock "$lock"; then
     say "another set-up is installing the agent CLIs; waiting for it"
@@ -122,9 +122,10 @@ provide_agent_clis() {
   export POSTHOUSE_AGENT_CLIS=$folder
   if are_agent_clis_ready "$folder"; then return; fi
   set +e # where the outcome is asked for, bash would not stop at a step that fails
-  (set -e && install_agent_clis "$folder")
+  (set -e; trap 'exit 130' INT TERM; install_agent_clis "$folder")
   status=$?
   set -e
+  [ $status -ne 130 ] || give_up "the installation was interrupted; the next start begins it anew"
   [ $status -eq 0 ] || say "tests that need the agent CLIs will fail"
 }
 

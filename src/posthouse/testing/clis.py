@@ -61,7 +61,7 @@ def folder(environment: Mapping[str, str]) -> Path:
 def _cache(environment: Mapping[str, str]) -> Path:
     """The folder that set-up uses for the versions pinned in this clone."""
     pinned = b"".join((_MANIFEST / name).read_bytes() for name in _PINNED_BY)
-    caches = environment.get("XDG_CACHE_HOME") or f"{environment.get('HOME', '')}/.cache"
+    caches = environment.get("XDG_CACHE_HOME") or f"{environment.get('HOME') or '/nowhere'}/.cache"
     cache = environment.get("POSTHOUSE_CACHE") or f"{caches}/posthouse"
     return Path(cache) / f"agent-clis-{hashlib.sha256(pinned).hexdigest()[:12]}"
 

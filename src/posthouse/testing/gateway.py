@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Scope
 
-from posthouse.gateway.adapter import AgentGone, Prompt, RunningTurn, Standing
+from posthouse.gateway.adapter import AgentGone, Ended, NoRawInput, Prompt, RunningTurn, Sight, Standing
+from posthouse.terminal.keys import Key, Literal_
+from posthouse.terminal.screen import Surface, SurfaceState
 
 
 class FakeAgent:
@@ -17,6 +19,7 @@ class FakeAgent:
     def __init__(self, *, is_headless: bool = True) -> None:
         self._is_headless = is_headless
         self._standing = Standing(connectivity="unavailable", eligibility="unknown", detail="not started")
+        self._sight: Sight | None = None
         self._on_change: Callable[[], None] = lambda: None
         self._is_ready = asyncio.Event()
         self._is_ready.set()
@@ -24,8 +27,13 @@ class FakeAgent:
         self._turn: _FakeTurn | None = None
         #: Every prompt that reached it, in order.
         self.received: list[Prompt] = []
-        #: What the next prompt ends with.
+        #: Every sequence of raw keys that reached it.
+        self.pressed: list[tuple[Literal_ | Key, ...]] = []
+        #: What the next prompt, or the next keys, end with.
         self.failure: Exception | None = None
+        #: Turns that an earlier gateway began, and how they will end.
+        self.left_turns: dict[str, str] = {}
+        self._left_ended = asyncio.Event()
         #: How often somebody began to wait for it, and how often that waiting ended.
         self.waits_begun = 0
         self.waits_ended = 0
@@ -38,15 +46,33 @@ class FakeAgent:
     def standing(self) -> Standing:
         return self._standing
 
+    @property
+    def sight(self) -> Sight | None:
+        return self._sight
+
     def appear(self, instance_id: str = "one", *, is_known: bool = True) -> None:
-        """Be there, as that instance."""
+        """Be there, as that instance; a TUI shows an empty composer."""
+        self._sight = None if self._is_headless else _shown("ready")
         self._stand(
             Standing(
                 connectivity="connected", eligibility="ready", instance_id=instance_id, is_known=is_known
             )
         )
 
+    def show(
+        self,
+        state: SurfaceState,
+        *,
+        composer: str | None = "",
+        dialog: str | None = None,
+        ended: Ended | None = None,
+    ) -> None:
+        """Show that on the screen, as a TUI."""
+        self._sight = _shown(state, composer=composer, dialog=dialog, ended=ended)
+        self._on_change()
+
     def vanish(self, detail: str = "it ended") -> None:
+        self._sight = None if self._is_headless else Sight(reach="program_ended", detail=detail)
         self._stand(Standing(connectivity="unavailable", eligibility="unknown", detail=detail))
 
     def be_busy(self) -> None:
@@ -78,33 +104,62 @@ class FakeAgent:
         if self._standing.connectivity == "unavailable":
             raise AgentGone(self._standing.detail)
 
-    async def carry_out(self, prompt: Prompt) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
         self.received.append(prompt)
         if self._is_held:
-            self._turn = _FakeTurn()
+            self._turn = _FakeTurn(prompt.turn_id)
             try:
                 await self._turn.ended()
             finally:
                 self._turn = None
-        if self.failure is not None:
-            failure, self.failure = self.failure, None
-            raise failure
+        self._fail_if_told()
+
+    async def press(self, parts: Sequence[Literal_ | Key]) -> None:
+        if self._is_headless:
+            raise NoRawInput
+        self.pressed.append(tuple(parts))
+        self._fail_if_told()
 
     async def running_turn(self) -> RunningTurn | None:
         return self._turn
 
+    async def end_of(self, turn_id: str) -> str | None:
+        if turn_id not in self.left_turns:
+            return None
+        await self._left_ended.wait()
+        return self.left_turns[turn_id]
+
+    def end_left_turns(self) -> None:
+        """Let the turns that an earlier gateway began come to their end."""
+        self._left_ended.set()
+
     async def close(self) -> None:
         self._on_change = lambda: None
+
+    def _fail_if_told(self) -> None:
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
 
     def _stand(self, standing: Standing) -> None:
         self._standing = standing
         self._on_change()
 
 
+def _shown(
+    state: SurfaceState, *, composer: str | None = "", dialog: str | None = None, ended: Ended | None = None
+) -> Sight:
+    surface = Surface(state=state, evidence="the test says so", composer=composer, dialog=dialog)
+    return Sight(
+        reach="screen", pane_id="%1", pane_pid=42, surface=surface, text=f"a {state} screen", ended=ended
+    )
+
+
 class _FakeTurn:
     """A turn that ends when it is told to."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn_id: str | None) -> None:
+        self.turn_id = turn_id
         self._is_over = asyncio.Event()
 
     def end(self) -> None:
@@ -138,7 +193,7 @@ async def call(
     client: tuple[str, int] = ("127.0.0.1", 50000),
     keep: Callable[[Answer], None] = lambda _: None,
 ) -> Answer:
-    """Ask *app* as its server would: with a loopback Host, and JSON for a mapping.
+    """Ask *app* as its server would: with a loopback Host, and JSON for a mapping. *path* may have a query.
 
     *keep* is given the answer even when the application raises after it.
     """
@@ -147,9 +202,9 @@ async def call(
     scope: Scope = {
         "type": "http",
         "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
+        "path": path.partition("?")[0],
+        "raw_path": path.partition("?")[0].encode(),
+        "query_string": path.partition("?")[2].encode(),
         "root_path": "",
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
         "client": client,

@@ -25,8 +25,10 @@ def command(folder: Path, event: str, *, answer: str = "") -> str:
     *answer* is printed for CLIs that take silence for a decision.
     """
     reported = (
-        f"cd {shlex.quote(str(folder))} && t=$(mktemp .XXXXXXXXXXXX) && "
-        f'head -c {_MAX_BYTES} > "$t" && mv "$t" "{event}$t.json"'
+        # A long name: gemini puts the agent's own variables into commands before the shell sees them.
+        f"cd {shlex.quote(str(folder))} && posthouse_report=$(mktemp .XXXXXXXXXXXX) && "
+        f'head -c {_MAX_BYTES} > "$posthouse_report" && '
+        f'mv "$posthouse_report" "{event}$posthouse_report.json"'
     )
     said = f"; printf %s {shlex.quote(answer)}" if answer else ""
     return f"{{ {reported}; }} 2>/dev/null{said}; exit 0"
@@ -38,9 +40,16 @@ def read(folder: Path) -> list[tuple[Path, Report]]:
         found = [path for path in folder.iterdir() if path.suffix == ".json"]
     except FileNotFoundError:
         return []
-    newest = sorted(found, key=lambda path: path.stat().st_mtime_ns)[-_MAX_REPORTS:]
+    newest = sorted(found, key=_made_at)[-_MAX_REPORTS:]
     reports = [(path, _report(path)) for path in newest]
     return [(path, report) for path, report in reports if report is not None]
+
+
+def _made_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # another reader has just removed it
+        return 0
 
 
 def _report(path: Path) -> Report | None:

@@ -79,7 +79,13 @@ class Agent:
                 turn_index=len(runner.turns_of(self._turns)) + 1,
                 tool="gemini",
                 argv=program.argv,
-                environment={**program.environment, **clis.NO_NETWORK, "HOME": str(self.home.parent)},
+                environment={
+                    **program.environment,
+                    **clis.NO_NETWORK,
+                    "HOME": str(self.home.parent),
+                    # It leaves reports of errors there, with the whole conversation.
+                    "TMPDIR": str(self.home),
+                },
                 stdin=program.stdin,
                 working_directory=str(self.where),
             ),

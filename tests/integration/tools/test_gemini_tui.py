@@ -72,6 +72,7 @@ class Agent:
                 **self._secrets,
                 **clis.NO_NETWORK,
                 "HOME": str(self.home.parent),
+                "TMPDIR": str(self.home),
             },
             working_directory=self.where,
         )
@@ -146,6 +147,7 @@ async def _day(agent: Agent) -> None:
     agent.start(role="Write everything down.", level=1)
     async with agent.hands() as typist:
         await _answers(agent, typist)
+        await _has_a_draft(agent, typist)
         await _is_interrupted(agent, typist)
         await _asks(agent, typist)
         await _is_cleared(agent, typist)
@@ -174,6 +176,18 @@ async def _answers(agent: Agent, typist: Typist) -> None:
     assert agent.meanings() == ["submitted", "ended"] * 2
     last = TOOL.exchanges(agent.home, agent.where)[-1]
     assert (last.prompt, last.answer, last.outcome) == ("hello mock:ok", "OK", "success")
+
+
+async def _has_a_draft(agent: Agent, typist: Typist) -> None:
+    """What a person has begun to write is not overwritten, and not sent."""
+    asked = agent.prompts()
+    await typist.press(keys.parse("mine", literal=True))
+    await _until(typist, lambda surface: surface.composer == "mine")
+    refused = await typist.submit("yours", acknowledged=lambda: False)
+    await typist.press(keys.parse("<[BSpace]>" * len("mine")))
+    await _until(typist, lambda surface: surface.state == "ready")
+
+    assert (refused.outcome, refused.reason, agent.prompts()) == ("refused", "draft", asked)
 
 
 async def _is_interrupted(agent: Agent, typist: Typist) -> None:

@@ -57,7 +57,7 @@ def events(call: Call, step: Step, deltas: Iterable[str]) -> Iterator[Event]:
         yield _event("content_block_stop", index=index)
     stop = {"stop_reason": _stop_reason(call, step), "stop_sequence": None}
     yield _event("message_delta", delta=stop, usage={"output_tokens": step.output_tokens})
-    yield _event("message_stop")
+    yield Event({"type": "message_stop"}, "message_stop", is_last=True)
 
 
 def _blocks(call: Call, step: Step, deltas: Iterable[str]) -> Iterator[tuple[Payload, Iterable[Payload]]]:

@@ -83,7 +83,7 @@ def events(call: Call, step: Step, deltas: Iterable[str]) -> Iterator[Event]:
     if step.body or not asked:
         for delta in deltas:
             yield Event(_chunk(call, response_id, [{"text": delta}]))
-    yield Event(_chunk(call, response_id, asked or [{"text": ""}], ended=step))
+    yield Event(_chunk(call, response_id, asked or [{"text": ""}], ended=step), is_last=True)
 
 
 def failure(step: Step) -> Payload:

@@ -1,10 +1,11 @@
 """One HTTP connection to the model API: which path is which, and the pace of an answer."""
 
+import functools
 import json
 import socket
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler
@@ -114,41 +115,44 @@ class Handler(BaseHTTPRequestHandler):
             )
         )
         try:
-            outcome = self._answer(wire_format, call, step)
+            self._answer(wire_format, call, step, ended=functools.partial(self._recorder.end, record))
         except ConnectionError as error:
             outcome = "dropped" if isinstance(error, Dropped) else "client_gone"
             self._recorder.end(record, outcome, gone_after_s=round(time.time() - record.at, 3))
             raise
-        self._recorder.end(record, outcome)
 
     def _step_for(self, call: Call) -> Step:
         queued = self._stage.take_queued() if call.is_main else None
         return queued or next_step(call.history)
 
-    def _answer(self, wire_format: WireFormat, call: Call, step: Step) -> str:
-        """Send the answer; returns what becomes of the call in the records."""
+    def _answer(
+        self, wire_format: WireFormat, call: Call, step: Step, *, ended: Callable[[str], None]
+    ) -> None:
+        """Send the answer. *ended* is told the outcome before the client can know that it has all of it."""
         if not call.is_main and step.status is None:
             step = Step(text="Mock side answer")
         self._stage.pause(step.delay_seconds)
         if self._stage.should_fail(step):
+            ended(f"error {step.status}")
             self._send_json(wire_format.failure(step), status=step.status or 500, headers=step.headers)
-            return f"error {step.status}"
+            return
         step = call.demanded or step
         if call.is_streaming:
-            self._stream(wire_format.events(call, step, self._paced(step)))
+            self._stream(wire_format.events(call, step, self._paced(step)), ended=ended)
         else:
+            ended("completed")
             self._send_json(wire_format.answer(call, step))
-        return "completed"
 
     def _paced(self, step: Step) -> Iterator[str]:
         """The text's deltas, each when it is due."""
         deltas = step.deltas
+        releases_before = self._stage.releases
         self._stage.pause(step.first_delay_seconds)
         for index, delta in enumerate(deltas):
             if index == step.drop_after:
                 self._hang_up()
             if step.hold and index == len(deltas) // 2:
-                self._stage.wait_for_release()
+                self._stage.wait_for_release(after=releases_before)
             yield delta
             self._stage.pause(step.chunk_delay_seconds)
 
@@ -190,13 +194,15 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _stream(self, events: Iterator[Event]) -> None:
+    def _stream(self, events: Iterator[Event], *, ended: Callable[[str], None]) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("cache-control", "no-cache")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         for event in events:
+            if event.is_last:
+                ended("completed")
             self._send_chunk(_encoded(event))
         self._send_chunk(b"")
 

@@ -74,7 +74,8 @@ def events(call: Call, step: Step, deltas: Iterable[str]) -> Iterator[Event]:
         yield _event("response.output_item.done", **place, item=item)
         made.append(item)
     finished = {"status": "completed", "output": made, "usage": _usage(step)}
-    yield _event("response.completed", response=response | finished)
+    completed = {"type": "response.completed", "response": response | finished}
+    yield Event(completed, "response.completed", is_last=True)
 
 
 def failure(step: Step) -> Payload:

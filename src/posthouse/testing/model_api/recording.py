@@ -79,9 +79,10 @@ class Recorder:
         return record
 
     def end(self, record: Record, outcome: str, *, gone_after_s: float | None = None) -> None:
-        """Note how a call ended; one that was forgotten meanwhile stays forgotten."""
+        """Note how a call ended; the last word counts. One that was forgotten meanwhile stays forgotten."""
         with self._lock:
-            if self._records.get(record.seq) is record:
+            known = self._records.get(record.seq)
+            if known is not None and known.at == record.at:
                 self._records[record.seq] = replace(record, outcome=outcome, gone_after_s=gone_after_s)
 
     def since(self, seq: int) -> Sequence[Record]:

@@ -43,16 +43,22 @@ class Stage:
             del self._failures[step.key]
             return False
 
+    @property
+    def releases(self) -> int:
+        """How many there have been."""
+        with self._changed:
+            return self._releases
+
     def release(self) -> None:
-        """Let every held answer go on."""
+        """Let every answer that has begun go on, whether it is held yet or will be."""
         with self._changed:
             self._releases += 1
             self._changed.notify_all()
 
-    def wait_for_release(self) -> None:
+    def wait_for_release(self, *, after: int) -> None:
+        """Wait until there have been more releases than *after*."""
         with self._changed:
-            before = self._releases
-            self._changed.wait_for(lambda: self._is_closed or self._releases > before, HOLD_LIMIT_SECONDS)
+            self._changed.wait_for(lambda: self._is_closed or self._releases > after, HOLD_LIMIT_SECONDS)
             self._refuse_when_closed()
 
     def pause(self, seconds: float) -> None:

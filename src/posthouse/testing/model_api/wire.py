@@ -37,6 +37,8 @@ class Event:
 
     payload: Payload
     name: str | None = None
+    #: Whether the client has the whole answer with it.
+    is_last: bool = False
 
 
 class WireFormat(Protocol):

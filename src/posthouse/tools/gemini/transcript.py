@@ -1,0 +1,121 @@
+"""The agent's own conversations: one JSONL file each, by project, under the home.
+
+A line is a message, or `$set`, which changes the whole: after an interrupt or an error the CLI sets its
+messages anew without the last prompt. Read here is what happened, so a prompt that was taken stays.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from posthouse.support import clock
+from posthouse.tools.tool import Exchange
+
+_TAIL_BYTES = 4 * 1024 * 1024
+#: What the CLI itself says at the beginning of every conversation, in the user's name.
+_CONTEXT = "<session_context>"
+_CANCELLED = "Request cancelled."
+
+
+def exchanges(home: Path, working_directory: Path) -> Sequence[Exchange]:
+    """The newest conversation held in *working_directory*, oldest first; empty without one."""
+    path = _newest(home / ".gemini", working_directory)
+    return () if path is None else _told(_records(path))
+
+
+def _newest(folder: Path, working_directory: Path) -> Path | None:
+    try:
+        projects = json.loads((folder / "projects.json").read_bytes())["projects"]
+        slug = projects[str(working_directory.resolve())]
+        chats = list((folder / "tmp" / slug / "chats").glob("session-*.jsonl"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # no conversation yet, or not written by a CLI that we know
+    return max(chats, key=_modified_at, default=None)
+
+
+def _modified_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:  # the CLI removes conversations that came to nothing
+        return 0
+
+
+def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The newest records, oldest first; a line that is still being written is left out."""
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - _TAIL_BYTES))
+            lines = stream.read(_TAIL_BYTES).split(b"\n")
+    except FileNotFoundError:
+        return
+    for line in lines[1:-1] if size > _TAIL_BYTES else lines[:-1]:
+        record = _parsed(line)
+        if isinstance(record, dict) and isinstance(record.get("type"), str):
+            yield record
+
+
+def _parsed(line: bytes) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _told(records: Iterator[Mapping[str, Any]]) -> list[Exchange]:
+    found: list[Exchange] = []
+    is_over = True
+    for record in records:
+        if prompt := _prompt(record):
+            if found and found[-1].outcome is None:  # a killed turn leaves no word of its end
+                found[-1] = replace(found[-1], outcome="interrupted")
+            found.append(Exchange(prompt=prompt, submitted_at_utc=_time(record)))
+            is_over = False
+        elif found and not is_over:
+            found[-1] = _after(found[-1], record)
+            # What is said behind an end is the CLI setting its history right.
+            is_over = found[-1].outcome in ("interrupted", "error")
+    return found
+
+
+def _after(exchange: Exchange, record: Mapping[str, Any]) -> Exchange:
+    kind, text = record["type"], _text(record.get("content"))
+    if kind == "error":
+        return replace(exchange, answer=text, outcome="error")
+    if kind == "info" and text == _CANCELLED:
+        return replace(exchange, outcome="interrupted")
+    if kind != "gemini":
+        return exchange
+    if record.get("toolCalls") or not text:  # it asks for a tool, and goes on afterwards
+        return replace(exchange, answer=None, outcome=None)
+    return replace(exchange, answer=text, outcome="success")
+
+
+def _prompt(record: Mapping[str, Any]) -> str | None:
+    """The prompt that a record is about; None for the results of tools and the CLI's own words."""
+    if record["type"] != "user":
+        return None
+    # Files that a prompt names are read into the content; what was typed stands beside it.
+    text = _text(record.get("displayContent") or record.get("content"))
+    return None if not text or text.startswith(_CONTEXT) else text
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, list):
+        return ""
+    parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _time(record: Mapping[str, Any]) -> str:
+    try:
+        return clock.iso_micros(clock.parse(str(record.get("timestamp"))))
+    except ValueError:
+        return clock.iso_micros(clock.now())
