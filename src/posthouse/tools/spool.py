@@ -15,6 +15,8 @@ from posthouse.tools.tool import Report
 #: Below the session's folder.
 FOLDER = "hooks"
 _MAX_BYTES = 1 << 20
+#: A name nobody else has: gemini puts the agent's own variables into commands before the shell sees them.
+_VARIABLE = "posthouse_report"
 #: A reader that comes late is interested in the latest.
 _MAX_REPORTS = 1000
 
@@ -25,13 +27,16 @@ def command(folder: Path, event: str, *, answer: str = "") -> str:
     *answer* is printed for CLIs that take silence for a decision.
     """
     reported = (
-        # A long name: gemini puts the agent's own variables into commands before the shell sees them.
-        f"cd {shlex.quote(str(folder))} && posthouse_report=$(mktemp .XXXXXXXXXXXX) && "
-        f'head -c {_MAX_BYTES} > "$posthouse_report" && '
-        f'mv "$posthouse_report" "{event}$posthouse_report.json"'
+        f"cd {shlex.quote(str(folder))} && {_VARIABLE}=$(mktemp .XXXXXXXXXXXX) && "
+        f'head -c {_MAX_BYTES} > "${_VARIABLE}" && mv "${_VARIABLE}" "{event}${_VARIABLE}.json"'
     )
     said = f"; printf %s {shlex.quote(answer)}" if answer else ""
     return f"{{ {reported}; }} 2>/dev/null{said}; exit 0"
+
+
+def is_report(command: object) -> bool:
+    """Whether *command* is one of ours, whichever folder it reports to."""
+    return isinstance(command, str) and f"{_VARIABLE}=$(mktemp " in command
 
 
 def read(folder: Path) -> list[tuple[Path, Report]]:

@@ -63,7 +63,7 @@ def _is_ours(group: object) -> bool:
     hooks = group.get("hooks") if isinstance(group, Mapping) else None
     if not isinstance(hooks, list) or len(hooks) != 1 or not isinstance(hooks[0], Mapping):
         return False
-    return any(f'"{event}$t.json"' in str(hooks[0].get("command")) for event in MEANINGS)
+    return spool.is_report(hooks[0].get("command"))
 
 
 def hash_of(event: str, hook: Mapping[str, Any]) -> str:
