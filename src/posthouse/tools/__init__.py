@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from posthouse.tools.tool import Tool
 
 #: Every tool that can be launched, in the order they are shown.
-NAMES = ("scripted",)
+NAMES = ("claude", "codex", "gemini", "scripted")
 
 
 class UnknownTool(InvalidInput):

@@ -21,7 +21,7 @@ from posthouse.testing import clis, leftovers
 from posthouse.testing.model_api import ModelApi
 from posthouse.tools import spool
 from posthouse.tools.claude.profile import TOOL
-from posthouse.tools.tool import Chat, Exchange, Launch, Permissions, Setup
+from posthouse.tools.tool import Chat, Exchange, Launch, Meaning, Permissions, Report, Setup
 
 LIMIT_SECONDS = 30
 NEW = Chat()
@@ -29,7 +29,7 @@ HOSTILE = [
     "!touch ran",
     "  !touch ran",
     "/nope now",
-    " /clear",
+    "  /nope now",
     "look at @notes",
     "exit",
     " quit ",
@@ -63,6 +63,7 @@ class Agent:
             **clis.NO_NETWORK,
         }
         self._pane: Pane | None = None
+        self._last = ""
 
     def start(
         self, chat: Chat = NEW, *, permissions: Permissions = "ask", columns: int = 120, rows: int = 40
@@ -116,9 +117,12 @@ class Agent:
     def deliver(self, prompt: str) -> Delivery:
         """Type *prompt*; the transcript and the hook acknowledge it."""
         before = self._acknowledged()
-        return self.use(
+        delivery = self.use(
             lambda typist: typist.submit(prompt, acknowledged=lambda: self._acknowledged() > before)
         )
+        if delivery.outcome != "refused":
+            self._last = TOOL.guard(prompt).rstrip()
+        return delivery
 
     def _acknowledged(self) -> int:
         return min(len(self.exchanges()), len(list(self.spool.glob("UserPromptSubmit*"))))
@@ -129,6 +133,15 @@ class Agent:
     def prompts(self) -> list[str]:
         """What the model was really asked."""
         return [record.prompt for record in self.api.main_records()]
+
+    def answered(self) -> None:
+        """Wait until the last prompt has its outcome and the agent is ready for another."""
+        self.wait(self._is_answered)
+        self.until("ready")
+
+    def _is_answered(self) -> bool:
+        told = self.exchanges()[-1:]
+        return [(each.prompt, each.outcome is None) for each in told] == [(self._last, False)]
 
     def until(self, *states: str) -> Surface:
         """Wait for one of *states*."""
@@ -146,6 +159,12 @@ class Agent:
         while not is_true():
             assert time.monotonic() < deadline, "it never became true"
             time.sleep(0.02)
+
+    def reports(self) -> list[Report]:
+        return [report for _, report in spool.read(self.spool)]
+
+    def meanings(self) -> list[Meaning | None]:
+        return [TOOL.meaning(report) for report in self.reports()]
 
     def interrupt(self) -> bool:
         return self.use(lambda typist: typist.interrupt())
@@ -176,15 +195,14 @@ def test_a_prompt_is_answered_and_everything_says_so(agent: Agent) -> None:
     """Screen, transcript, hooks and the model agree; no dialog stood in the way."""
     agent.start()
     delivery = agent.deliver('hello [[mock {"text": "good day"}]]')
-    agent.until("ready")
+    agent.answered()
 
     assert delivery.outcome == "submitted"
     assert agent.prompts() == ['hello [[mock {"text": "good day"}]]']
     [exchange] = agent.exchanges()
     assert (exchange.prompt, exchange.answer, exchange.outcome) == (agent.prompts()[0], "good day", "success")
-    reports = [report for _, report in spool.read(agent.spool)]
-    assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended"]
-    assert TOOL.submitted_prompt(reports[0]) == exchange.prompt
+    agent.wait(lambda: agent.meanings() == ["submitted", "ended"])
+    assert TOOL.submitted_prompt(agent.reports()[0]) == exchange.prompt
 
 
 @pytest.mark.parametrize("columns", [120, 80])
@@ -195,7 +213,7 @@ def test_text_that_claude_would_take_for_something_else_arrives_as_text(agent: A
     outcomes = []
     for prompt in HOSTILE:
         outcomes.append(agent.deliver(prompt).outcome)
-        agent.until("ready")
+        agent.answered()
 
     assert outcomes == ["submitted"] * len(HOSTILE)
     wanted = [TOOL.guard(prompt).rstrip() for prompt in HOSTILE]
@@ -217,7 +235,7 @@ def test_an_interrupt_ends_a_turn_that_has_spoken_and_leaves_an_idle_agent_alone
     agent.wait(lambda: [each.outcome for each in agent.exchanges()] == ["interrupted"])
     assert not agent.interrupt()
     assert agent.deliver("mock:ok").outcome == "submitted"
-    agent.until("ready")
+    agent.answered()
     assert [each.outcome for each in agent.exchanges()] == ["interrupted", "success"]
 
 
@@ -233,7 +251,7 @@ def test_an_interrupt_before_any_answer_gives_the_prompt_back(agent: Agent) -> N
 
 
 def test_a_question_for_permission_blocks_and_is_reported(agent: Agent) -> None:
-    """Our hook hears of it and decides nothing; a prompt is refused meanwhile; the answer lets the turn go on."""
+    """Our hook hears of it and decides nothing; a prompt is refused meanwhile; the answer counts."""
     agent.start()
     delivery = agent.deliver('[[mock {"shell": "env > ran"}]] mock:ok')
     surface = agent.until("blocked")
@@ -241,11 +259,11 @@ def test_a_question_for_permission_blocks_and_is_reported(agent: Agent) -> None:
     assert (delivery.outcome, surface.dialog) == ("submitted", "permission")
     assert agent.deliver("mock:ok").reason == "blocked:permission"
     assert not agent.interrupt()
-    asked = [report for _, report in spool.read(agent.spool) if TOOL.meaning(report) == "asking"]
+    asked = [report for report in agent.reports() if TOOL.meaning(report) == "asking"]
     assert [report.payload["tool_input"]["command"] for report in asked] == ["env > ran"]
     assert not (agent.where / "ran").exists()
     agent.press("<[Enter]>")
-    agent.until("ready")
+    agent.answered()
     assert (agent.where / "ran").exists()
 
 
@@ -269,11 +287,12 @@ def test_the_reset_command_begins_a_new_conversation(agent: Agent) -> None:
     """Typed like a prompt; what follows is told apart from what was."""
     agent.start()
     agent.deliver("first mock:ok")
-    agent.until("ready")
+    agent.answered()
     agent.deliver(TOOL.reset_command)
+    agent.wait(lambda: agent.exchanges() == [])
     agent.until("ready")
     agent.deliver("second mock:ok")
-    agent.until("ready")
+    agent.answered()
 
     assert [each.prompt for each in agent.exchanges()] == ["second mock:ok"]
 
@@ -282,20 +301,20 @@ def test_after_its_end_a_restart_continues_the_conversation(agent: Agent) -> Non
     """The person leaves by `/exit`; the latest conversation is taken up in the same pane."""
     agent.start()
     agent.deliver("first mock:ok")
-    agent.until("ready")
+    agent.answered()
     agent.press("/exit")
     agent.until("draft")
     agent.press("<[Enter]>")
     agent.until("exited")
     agent.start(Chat(mode="latest"))
     agent.deliver("second mock:ok")
-    agent.until("ready")
+    agent.answered()
 
     assert [each.prompt for each in agent.exchanges()] == ["first mock:ok", "second mock:ok"]
 
 
 def test_nothing_is_left_when_the_session_is_gone(agent: Agent) -> None:
-    """The pane's process is claude itself; what it runs ends with it, and root may let it run everything."""
+    """The pane's process is claude itself. A command of its outlives it, unless the tree was noted before."""
     pane = agent.start(permissions="all")
     agent.deliver("mock:sleep")
     agent.wait(lambda: "sleep" in _commands(pane.pid))
@@ -303,7 +322,7 @@ def test_nothing_is_left_when_the_session_is_gone(agent: Agent) -> None:
 
     assert _commands(pane.pid)[0] == "claude"
     agent.stop()
-    assert processes.wait_gone(working, seconds=LIMIT_SECONDS) == []
+    assert processes.end(working) == []
     assert leftovers.users_of(agent.home) == []
 
 

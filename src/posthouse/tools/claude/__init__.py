@@ -1,1 +1,1 @@
-"""Claude Code: so far, the words of its headless event stream."""
+"""Claude Code: its command lines, home, login, screens, transcript and event stream."""

@@ -1,0 +1,49 @@
+"""Claude Code's two files of settings, in a config home: read strictly, written whole."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from posthouse.errors import Conflict
+
+#: What a person sets.
+SETTINGS = "settings.json"
+#: What the program remembers: onboarding, trust, approved keys. A person's own lies one folder up.
+STATE = ".claude.json"
+_MAX_BYTES = 32 << 20
+
+
+class BadSettings(Conflict):
+    """A file of settings can't be read; nothing was changed."""
+
+    code = "bad_settings"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The JSON object in *path*; empty without the file.
+
+    Raises:
+        BadSettings: It holds something else.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = json.loads(stream.read(_MAX_BYTES) or b"{}")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise BadSettings(f"{path} can't be read ({error}): repair or remove it") from error
+    if not isinstance(content, dict):
+        raise BadSettings(f"{path} is not a JSON object: repair or remove it")
+    return content
+
+
+def section(content: dict[str, Any], key: str, path: Path) -> dict[str, Any]:
+    """The object under *key*; empty without one.
+
+    Raises:
+        BadSettings: Something else is there.
+    """
+    found = content.get(key, {})
+    if not isinstance(found, dict):
+        raise BadSettings(f"{key!r} in {path} is not a JSON object: repair or remove it")
+    return found
