@@ -6,6 +6,7 @@ that is missing. Any other skip is turned into a failure.
 """
 
 import os
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ ABILITIES = {
     "ordinary user": Ability(
         is_there=lambda: os.geteuid() != 0,
         reason_without="needs an ordinary user: root is refused nothing",
+    ),
+    "network namespace": Ability(
+        is_there=lambda: subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode == 0,
+        reason_without="needs the right to make a network namespace",
     ),
 }
 

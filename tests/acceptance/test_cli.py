@@ -107,7 +107,7 @@ def test_doctor_is_content_with_python_and_tmux(posthouse: "Commands", tmp_path:
     ("words", "candidates"),
     [
         pytest.param(["agents", "la"], ["launch", "last"], id="a command"),
-        pytest.param(["agents", "launch", "--tool", ""], ["scripted"], id="a value"),
+        pytest.param(["agents", "launch", "--tool", "sc"], ["scripted"], id="a value"),
         pytest.param(["agents", "list", "--state", "re"], ["relaunching", "retired"], id="a choice"),
     ],
 )
@@ -127,3 +127,30 @@ def test_bash_completes(posthouse: "Commands", words: list[str], candidates: lis
     )
 
     assert done.stdout.split() == candidates
+
+
+def test_a_removed_working_directory_is_no_obstacle(posthouse: "Commands") -> None:
+    """A command that needs no folder works where the shell's own was removed."""
+    posthouse.workdir.rmdir()
+    script = f"mkdir {posthouse.workdir} && cd {posthouse.workdir} && rmdir {posthouse.workdir} && "
+    environment = posthouse.environment
+    listing = script + " ".join(posthouse.argv("agents", "list"))
+    launch = script + " ".join(posthouse.argv("agents", "launch", "--tool", "scripted", "--name", "x"))
+
+    listed = subprocess.run(["sh", "-c", listing], env=environment, capture_output=True, text=True)
+    launched = subprocess.run(["sh", "-c", launch], env=environment, capture_output=True, text=True)
+    posthouse.workdir.mkdir()
+
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert (launched.returncode, launched.stderr) == (
+        1,
+        f"error: working directory {posthouse.workdir} is not a folder\n",
+    )
+
+
+def test_an_output_without_unicode_gets_what_it_can_show(posthouse: "Commands") -> None:
+    """A terminal or a log of another time is no reason to fail."""
+    done = posthouse.run("agents", "--help", more={"PYTHONIOENCODING": "ascii"})
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: posthouse agents COMMAND \\u2026\n")

@@ -2,11 +2,15 @@
 
 import hashlib
 import json
+import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from posthouse import __version__
 
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
@@ -162,6 +166,61 @@ def test_every_scope_finds_the_same_agent(posthouse: "Commands") -> None:
     assert posthouse.run("agents", "self", "stop").returncode == 2
 
 
+@pytest.mark.parametrize("kind", [["--headless"], ["--headless", "--no-gateway"]], ids=["gateway", "none"])
+def test_an_agent_calls_us_by_name(posthouse: "Commands", kind: list[str]) -> None:
+    """Wherever we are installed, the programs an agent runs find us and themselves."""
+    elsewhere = {"PATH": "/usr/bin:/bin"}
+    launch = ["agents", "launch", "--tool", "scripted", "--name", "one", *kind]
+    posthouse.ok(*launch, more=elsewhere)
+
+    asked = "[[tool posthouse --version]] [[tool houmao-mgr agents self identity]]"
+    shown = posthouse.ok("agents", "prompt", "one", "--follow", asked, more=elsewhere)
+
+    told = " ".join(shown.split())
+    assert f"< success: posthouse {__version__} >" in told
+    assert "< success: agent_name one agent_id" in told
+
+
+def test_a_frozen_tmux_server_is_named_and_nothing_is_touched(posthouse: "Commands") -> None:
+    """Every command says within seconds that tmux does not answer, and afterwards all is as before."""
+    launched = _launch(posthouse, "one")
+    server = int(posthouse.tmux("display-message", "-p", "#{pid}"))
+    reason = f"the tmux server at {posthouse.folder / 'tmux'} did not answer within 5 s"
+    os.kill(server, signal.SIGSTOP)
+    try:
+        verbs = [("prompt", "one", "hi"), ("stop", "one"), ("relaunch", "one"), ("attach", "one")]
+        refused = [posthouse.run("agents", *words) for words in verbs]
+        listed = posthouse.run("agents", "list")
+        doctor = posthouse.json("doctor")
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+    for one in refused:
+        assert (one.returncode, one.stdout) == (1, "")
+        assert one.stderr.startswith(f"error: agent 'one' can't be reached: {reason}")
+    assert (listed.returncode, listed.stderr.startswith(f"one: {reason}")) == (0, True)
+    assert (doctor["live"]["agents"], doctor["live"]["unknown"]) == (0, 1)
+    assert [one["gateway"] for one in posthouse.json("agents", "list")["agents"]] == [launched["gateway"]]
+    assert posthouse.ok("agents", "prompt", "one", "--wait", "[[say thawed]]") == "thawed\n"
+
+
+def test_a_prompt_that_still_waits_is_not_said_to_be_at_work(posthouse: "Commands") -> None:
+    """While a person scrolls in the agent's terminal nothing is typed, and the state says why."""
+    launched = _launch(posthouse, "one")
+    posthouse.tmux("copy-mode", "-t", f"={launched['tmux_session_name']}:0")
+
+    waited = posthouse.run("agents", "prompt", "one", "--wait", "--timeout", "2", "[[say x]]")
+    state = posthouse.json("agents", "state", "one")
+    posthouse.tmux("send-keys", "-t", f"={launched['tmux_session_name']}:0", "-X", "cancel")
+    _wait_for(lambda: posthouse.json("agents", "state", "one")["last_turn"]["result"] == "success")
+
+    assert (waited.returncode, waited.stderr) == (
+        124,
+        "one: timed out: it waits in the queue until the agent is ready\n",
+    )
+    assert state["evidence"].startswith("a person scrolls in its terminal")
+
+
 def test_a_secret_reaches_the_agent_and_nothing_else(posthouse: "Commands") -> None:
     """`--env K` takes the caller's value to the program; it lies in one 0600 file and nowhere else."""
     secret = "s3cr3t-" + hashlib.sha256(str(time.time_ns()).encode()).hexdigest()
@@ -223,6 +282,40 @@ def test_a_prompt_for_a_stopped_agent_says_how_to_start_it(posthouse: "Commands"
         "error: agent 'one' is not running (stopped by user); "
         "start it again with `posthouse agents relaunch one`\n"
     )
+
+
+def test_a_legacy_backend_is_shown_and_refused(posthouse: "Commands") -> None:
+    """An agent of a retired backend is listed and described; whatever would drive it says what to do."""
+    launched = _launch(posthouse, "old", "--headless", "--no-gateway")
+    _make_legacy(posthouse, launched)
+
+    listed = posthouse.json("agents", "list")["agents"]
+    state = posthouse.json("agents", "state", "old")
+    verbs = [("prompt", "old", "hi"), ("interrupt", "old"), ("stop", "old"), ("relaunch", "old")]
+    refused = [posthouse.run("agents", *words) for words in verbs]
+    attach = posthouse.run("agents", "attach", "old")
+    posthouse.tmux("kill-server")
+
+    assert [(one["agent_name"], one["backend"]) for one in listed] == [("old", "codex_app_server")]
+    words = "backend codex_app_server is only shown, never driven"
+    assert (state["turn"]["phase"], state["evidence"]) == ("unknown", words)
+    assert [one.stderr for one in refused] == [f"error: {words}: start a new session\n"] * len(verbs)
+    assert attach.stderr == "error: agent 'old' has no terminal: its backend is codex_app_server\n"
+
+
+def _make_legacy(posthouse: "Commands", launched: Any) -> None:
+    """Turn a session's files into those of the one retired backend that had no tmux session."""
+    path = Path(launched["manifest_path"])
+    manifest = json.loads(path.read_bytes())
+    manifest["backend"] = manifest["launch_plan"]["backend"] = "codex_app_server"
+    tmux = ("agent_name", "agent_id", "tmux_session_name", "tmux", "interactive", "headless")
+    manifest |= dict.fromkeys((*tmux, "agent_launch_authority", "gateway_authority"))
+    manifest["codex"] = {"thread_id": None, "turn_index": 0}
+    path.write_text(json.dumps(manifest))
+    record_path = posthouse.folder / "registry" / "live_agents" / launched["agent_id"] / "record.json"
+    record = json.loads(record_path.read_bytes())
+    record["identity"]["backend"] = "codex_app_server"
+    record_path.write_text(json.dumps(record))
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ class Answer:
 
 
 _TIMED_OUT = Answer(outcome="timed_out", detail="it is still at work; the agent goes on")
+_STILL_WAITING = Answer(outcome="timed_out", detail="it waits in the queue until the agent is ready")
 
 
 def of_turn(
@@ -100,7 +101,7 @@ def _until_started(found: Session, ticket: Ticket, turn: Turn, deadline: Deadlin
         early = _without_turn(found, ticket.request_id)
         if early is not None:
             return early
-    return _TIMED_OUT
+    return _TIMED_OUT if ticket.request_id is None else _STILL_WAITING
 
 
 def _until_typed(found: Session, request_id: str, deadline: Deadline) -> Answer | None:
@@ -111,7 +112,7 @@ def _until_typed(found: Session, request_id: str, deadline: Deadline) -> Answer 
         early = _without_turn(found, request_id, row)
         if early is not None:
             return early
-    return _TIMED_OUT
+    return _STILL_WAITING
 
 
 def _without_turn(found: Session, request_id: str | None, row: Row | None = None) -> Answer | None:

@@ -6,6 +6,7 @@ out from here, by the same code that the gateway uses.
 
 import sys
 from dataclasses import dataclass
+from typing import TextIO
 
 from posthouse.cli import direct, gateways, observing, turnwork
 from posthouse.cli.call import Call
@@ -15,6 +16,7 @@ from posthouse.cli.options import Parser, natural
 from posthouse.cli.waiting import Deadline
 from posthouse.cli.wiring import Wiring
 from posthouse.errors import Conflict
+from posthouse.sessions.agents import refuse_legacy, require_answer
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.session import Session
 from posthouse.support import clock
@@ -82,8 +84,11 @@ def running(agent: Agent, prog: str) -> Session:
 
     Raises:
         NotRunning: It was stopped or died; the message says how to start it again.
+        LegacyBackend, Unreachable: Its backend is only shown, or its tmux server does not answer.
     """
     found = turnwork.session_of(agent)
+    refuse_legacy(agent)
+    require_answer(agent)
     if agent.health != "healthy":
         raise NotRunning(
             f"agent {agent.name!r} is not running ({agent.detail or agent.health}); "
@@ -148,9 +153,13 @@ def interrupt(wiring: Wiring, agent: Agent, found: Session) -> tuple[bool, str]:
 
 
 def _stdin() -> str:
-    if sys.stdin.isatty():
+    stream: TextIO | None = sys.stdin
+    if stream is None:
+        # Closed by whoever started us.
+        return ""
+    if stream.isatty():
         print("type the prompt, then Ctrl-D:", file=sys.stderr)
-    content = sys.stdin.buffer.read(_MAX_PROMPT_BYTES + 1)
+    content = stream.buffer.read(_MAX_PROMPT_BYTES + 1)
     if len(content) > _MAX_PROMPT_BYTES:
         raise UsageError(f"the prompt is over {_MAX_PROMPT_BYTES} bytes")
     try:

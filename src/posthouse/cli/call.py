@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from posthouse.cli.options import Selection
@@ -23,6 +24,8 @@ class Call(NamedTuple):
     output: Output
     wiring: Wiring
     selection: Selection
+    #: The words behind the command, without those that name the agent.
+    rest: Sequence[str] = ()
 
     def agent(self) -> "Agent":
         """The agent this command is about, found the way its scope says.

@@ -141,15 +141,24 @@ def _leaf(prog: str, command: tree.Command, located: Located, output: Output, wi
         output.line(parser.format_help())
         return 0
     arguments = parser.parse(rest)
+    name = getattr(arguments, "agent", None)
     call = Call(
         prog=prog,
         command=command,
         arguments=arguments,
         output=output,
         wiring=wiring,
-        selection=_selection(prog, command, selection, getattr(arguments, "agent", None)),
+        selection=_selection(prog, command, selection, name),
+        rest=_without(rest, name),
     )
     return _handler(command)(call)
+
+
+def _without(words: Sequence[str], name: str | None) -> list[str]:
+    kept = list(words)
+    if name in kept:
+        kept.remove(name)
+    return kept
 
 
 def _selection(prog: str, command: tree.Command, chosen: Selection | None, name: str | None) -> Selection:

@@ -49,7 +49,12 @@ def process_of(found: Session) -> gf.CurrentInstance | None:
 
 
 def ensure(
-    wiring: Wiring, found: Session, *, host: gf.Host | None = None, port: int | None = None
+    wiring: Wiring,
+    found: Session,
+    *,
+    host: gf.Host | None = None,
+    port: int | None = None,
+    diagnostics: gf.DiagnosticLogging | None = None,
 ) -> Address:
     """Where the session's live gateway listens; it is started if there is none.
 
@@ -58,7 +63,14 @@ def ensure(
     """
     from posthouse.gateway import attach
 
-    made = attach.attach(found, wiring.registry, environment=wiring.environment, host=host, port=port)
+    made = attach.attach(
+        found,
+        wiring.registry,
+        environment=wiring.environment,
+        host=host,
+        port=port,
+        diagnostics=diagnostics,
+    )
     assert made.gateway_host is not None
     assert made.gateway_port is not None
     return Address(made.gateway_host, made.gateway_port)

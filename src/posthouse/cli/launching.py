@@ -1,10 +1,10 @@
 """From the options of `agents launch` and `agents join` to a running agent, and how it is shown."""
 
-import shlex
 from argparse import Namespace
 from pathlib import Path
 
 from posthouse import tools
+from posthouse.cli import target
 from posthouse.cli.call import Call
 from posthouse.cli.gateways import Address
 from posthouse.cli.output import fields
@@ -29,13 +29,14 @@ class BadRoleFile(InvalidInput):
 class NameTaken(AgentExists):
     """The name is in use; the message has the commands that help. Nothing was touched."""
 
-    def __init__(self, error: AgentExists, prog: str) -> None:
+    def __init__(self, error: AgentExists, call: Call) -> None:
         super().__init__(error.there)
         there = error.there
+        relaunch = target.command_for(call, "relaunch", there.name, there.agent_id)
         self.args = (
             f"agent {there.name!r} is there already ({there.record.identity.tool}, {there.health}, "
             f"id {there.agent_id}); nothing was touched. Start it again with "
-            f"`{prog} agents relaunch {there.name}`, or end and forget it by adding --replace",
+            f"`{relaunch}`, or end and forget it by adding --replace",
         )
 
 
@@ -106,14 +107,14 @@ def show(call: Call, made: Session, gateway: Address | None, word: str) -> None:
         "runtime_root": str(made.runtime_root),
         "gateway": gateway._asdict() if gateway else None,
     }
-    ask = f"{call.prog} agents prompt {shlex.quote(name)} --wait 'say hello'"
+    ask = f"{target.command_for(call, 'prompt', name, made.agent_id)} --wait 'say hello'"
     text = fields(
         [
             (word, f"{name} ({made.manifest.tool}, {'headless' if made.manifest.is_headless else 'tui'})"),
             ("id", made.agent_id),
             ("gateway", gateway.url if gateway else "none"),
             ("ask it", ask),
-            ("look at it", f"{call.prog} agents attach {shlex.quote(name)}"),
+            ("look at it", target.command_for(call, "attach", name, made.agent_id)),
         ]
     )
     call.output.result(value, text)

@@ -1,6 +1,7 @@
 """The entry point: runs one command and turns whatever it raises into a line and an exit code."""
 
 import sys
+from io import TextIOWrapper
 
 from posthouse import __version__
 
@@ -23,6 +24,9 @@ def _guarded(arguments: list[str]) -> int:
     from posthouse.cli import dispatch, wiring
 
     surroundings = wiring.Wiring.of_process()
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Where the terminal's own character set lacks one, its number is better than no answer.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = dispatch.run(surroundings.prog(program_name()), arguments, surroundings)
         sys.stdout.flush()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from posthouse import tools
+from posthouse.contracts.manifest import LEGACY
 from posthouse.contracts.registry import ENDED
 from posthouse.errors import Unavailable
 from posthouse.sessions import start
@@ -45,6 +46,9 @@ class Observed:
 
 def observe(agent: Agent, found: Session) -> Observed:
     """Look at the turn folders of a headless agent, or at the screen and transcript of a TUI."""
+    backend = found.manifest.backend
+    if backend in LEGACY:
+        return Observed(phase="unknown", evidence=f"backend {backend} is only shown, never driven")
     return _headless(agent, found) if found.manifest.is_headless else _tui(agent, found)
 
 
@@ -91,5 +95,7 @@ def _screen(agent: Agent, found: Session) -> tuple[Phase, str]:
         return "unknown", str(error)
     if screen.dead:
         return "unknown", "the program ended"
+    if screen.in_mode:
+        return "unknown", "a person scrolls in its terminal (copy mode); typing waits until that ends"
     surface = tools.load(found.manifest.tool).read_surface(screen)
     return _OF_SURFACE.get(surface.state, "unknown"), f"the screen shows {surface.state}: {surface.evidence}"

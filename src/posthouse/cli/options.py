@@ -16,6 +16,8 @@ _STYLE_FLAGS: dict[str, Style] = {
 _SELECTORS = {"--agent-name": "name", "--agent-id": "id"}
 #: Marks a word from behind `--` while argparse looks. No argument of a process can hold a NUL.
 _VERBATIM = "\0"
+#: A century; the clock of the system counts to three of them.
+_LONGEST_SECONDS = 100 * 365 * 86400.0
 
 
 class Selection(NamedTuple):
@@ -105,4 +107,12 @@ def natural(text: str) -> int:
     number = int(text)
     if number < 0:
         raise ValueError(f"{text} is below 0")
+    return number
+
+
+def seconds(text: str) -> float:
+    """The type of an option that says how long to wait."""
+    number = float(text)
+    if not 0 < number <= _LONGEST_SECONDS:  # NaN is neither
+        raise argparse.ArgumentTypeError(f"{text} is no time to wait: give seconds, more than 0")
     return number

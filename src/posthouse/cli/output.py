@@ -25,7 +25,7 @@ class Output:
     def __init__(self, style: Style, *, colour: bool = False, stream: TextIO | None = None) -> None:
         self.style = style
         self._stream = sys.stdout if stream is None else stream
-        self._colour = colour and style == "fancy" and self._stream.isatty()
+        self.has_colours = colour and style == "fancy" and self._stream.isatty()
 
     @property
     def is_json(self) -> bool:
@@ -53,7 +53,7 @@ class Output:
         return [self._row(row, widths) for row in (titles, *rows)]
 
     def toned(self, text: str, tone: Tone | None) -> str:
-        return f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if self._colour and tone else text
+        return f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if self.has_colours and tone else text
 
     def line(self, text: str = "") -> None:
         """Write *text* and a newline."""

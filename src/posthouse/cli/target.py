@@ -1,11 +1,13 @@
 """Which agent a command is about, and what to say when that is not clear."""
 
+import shlex
 from typing import TYPE_CHECKING
 
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Selection
 from posthouse.cli.tree import Path
 from posthouse.contracts import names
+from posthouse.contracts.identity import same_agent
 from posthouse.errors import NotFound
 from posthouse.sessions import current
 from posthouse.sessions.agents import AgentNotFound, Agents, AmbiguousName
@@ -51,13 +53,20 @@ def find(call: "Call") -> Agent:
     try:
         return _current(call) if selection.kind == "self" else _chosen(agents, selection)
     except AmbiguousName as error:
-        verb = _verb(call.command.path)
+        words = shlex.join((*_verb(call.command.path).split(), *call.rest))
         commands = [
-            f"{call.prog} agents single --agent-id {agent.agent_id} {verb}" for agent in error.candidates
+            f"{call.prog} agents single --agent-id {agent.agent_id} {words}" for agent in error.candidates
         ]
         raise WhichOne(error.name, error.candidates, commands) from error
     except AgentNotFound as error:
         raise NoSuchAgent(error.wanted, error.known, _advice(call.prog, error)) from error
+
+
+def command_for(call: "Call", verb: str, name: str, agent_id: str) -> str:
+    """The command that does *verb* to this agent and to no other: by its name where that is enough."""
+    others = [record for record in call.wiring.registry.records() if record.agent_id != agent_id]
+    is_shared = any(same_agent(record.agent_name, name) or record.agent_id == name for record in others)
+    return f"{call.prog} agents {verb} {agent_id if is_shared else name}"
 
 
 def _chosen(agents: Agents, selection: Selection) -> Agent:

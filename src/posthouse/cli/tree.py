@@ -43,6 +43,8 @@ GROUPS: dict[Path, str] = {
 _VERB_GROUPS: dict[Path, str] = {
     ("turn",): "single headless turns and their artifacts",
     ("gateway",): "the agent's HTTP gateway",
+    ("tui",): "how the gateway sees the agent's screen",
+    ("reminders",): "what the gateway gives the agent later",
 }
 
 VERBS: tuple[Verb, ...] = (
@@ -62,6 +64,27 @@ VERBS: tuple[Verb, ...] = (
     Verb(("gateway", "attach"), "gateway.attach", "start the agent's gateway"),
     Verb(("gateway", "detach"), "gateway.detach", "stop the agent's gateway; the agent stays"),
     Verb(("gateway", "status"), "gateway.status", "the gateway's own status"),
+    Verb(
+        ("gateway", "reconcile"),
+        "gateway_reconcile.reconcile",
+        "decide what becomes of work whose agent was replaced",
+    ),
+    Verb(("gateway", "prompt"), "gateway_control.prompt", "give the agent a prompt now, past the queue"),
+    Verb(("gateway", "interrupt"), "gateway_control.interrupt", "interrupt what the agent is doing"),
+    Verb(("gateway", "send-keys"), "gateway_control.send_keys", "type raw keys into the agent's terminal"),
+    Verb(("gateway", "tui", "state"), "gateway_tui.state", "how the TUI stands"),
+    Verb(("gateway", "tui", "history"), "gateway_tui.history", "how the TUI stood, oldest first"),
+    Verb(("gateway", "tui", "watch"), "gateway_tui.watch", "how the TUI stands, until Ctrl-C"),
+    Verb(
+        ("gateway", "tui", "note-prompt"),
+        "gateway_tui.note_prompt",
+        "tell of a prompt that the agent got by another way",
+    ),
+    Verb(("gateway", "reminders", "list"), "gateway_reminders.listing", "reminders, in their order"),
+    Verb(("gateway", "reminders", "get"), "gateway_reminders.get", "one reminder"),
+    Verb(("gateway", "reminders", "create"), "gateway_reminders.create", "make a reminder"),
+    Verb(("gateway", "reminders", "set"), "gateway_reminders.change", "change a reminder"),
+    Verb(("gateway", "reminders", "remove"), "gateway_reminders.remove", "forget a reminder"),
 )
 
 _FIRST: tuple[Command, ...] = (

@@ -111,7 +111,7 @@ def follow(turn: Turn, show: Callable[[CanonicalEvent], None], seconds: float | 
 def teller(output: Output, detail: Detail = "concise") -> Callable[[CanonicalEvent], None]:
     """Writes events to *output* the way the agent's pane shows them."""
     style: Style = output.style
-    renderer = Renderer(style, detail)
+    renderer = Renderer(style, detail, colour=output.has_colours)
 
     def tell(event: CanonicalEvent) -> None:
         output.write(renderer.feed(event))

@@ -40,7 +40,7 @@ class Wiring:
             from posthouse.support import crashpoints
 
             crashpoints.arm(os.environ[names.CRASH_AT])
-        return cls(os.environ, Path.cwd())
+        return cls(os.environ, _here(os.environ))
 
     @property
     def style(self) -> Style:
@@ -156,3 +156,11 @@ class Wiring:
     def _state_home(self) -> Path:
         given = self.environment.get("XDG_STATE_HOME", "").strip()
         return Path(given) if given.startswith("/") else self.user_home / ".local" / "state"
+
+
+def _here(environment: Mapping[str, str]) -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        # Removed under the shell. Whoever needs a folder says that it is not there; the others work.
+        return Path("/", environment.get("PWD", ""))

@@ -7,6 +7,7 @@ gateway is on this machine.
 import http.client
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
@@ -60,6 +61,7 @@ _FAMILIES: Mapping[int, type[GatewayRefused]] = {
     403: GatewayDenied,
     404: GatewayNotFound,
     409: GatewayConflict,
+    429: GatewayUnavailable,
     503: GatewayUnavailable,
 }
 
@@ -103,6 +105,75 @@ class GatewayClient:
     def interrupt(self) -> dict[str, Any]:
         """Interrupt what runs now; the accepted request."""
         return self._submit("interrupt", {})
+
+    def reconcile(self, decision: str, *, epoch: int | None = None) -> dict[str, Any]:
+        """Decide what becomes of work that waited for an agent which was replaced: replay or discard."""
+        order: dict[str, Any] = {"decision": decision}
+        if epoch is not None:
+            order["managed_agent_instance_epoch"] = epoch
+        return self._ask("POST", "/v1/reconciliation", order)
+
+    def control_prompt(
+        self,
+        prompt: str,
+        *,
+        force: bool = False,
+        chat_session: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        reasoning_level: int | None = None,
+    ) -> dict[str, Any]:
+        """Give the agent *prompt* now, past the queue.
+
+        Raises:
+            GatewayRefused: It was not sent; `detail` has the code and the reason.
+        """
+        body: dict[str, Any] = {"schema_version": 1, "prompt": prompt, "force": force}
+        if chat_session is not None:
+            body["chat_session"] = dict(chat_session)
+        if model is not None or reasoning_level is not None:
+            body["execution"] = {"model": _model(model, reasoning_level)}
+        return self._ask("POST", "/v1/control/prompt", body)
+
+    def send_keys(self, sequence: str, *, escape_special_keys: bool = False) -> dict[str, Any]:
+        """Type raw keys into the agent's terminal."""
+        body = {"sequence": sequence, "escape_special_keys": escape_special_keys}
+        return self._ask("POST", "/v1/control/send-keys", body)
+
+    def headless_state(self) -> dict[str, Any]:
+        return self._ask("GET", "/v1/control/headless/state")
+
+    def start_new_chat_next(self) -> dict[str, Any]:
+        """Let the next direct prompt that asks for no conversation start a new one; the state after it."""
+        body = {"schema_version": 1, "mode": "new"}
+        return self._ask("POST", "/v1/control/headless/next-prompt-session", body)
+
+    def tui_state(self) -> dict[str, Any]:
+        return self._ask("GET", "/v1/control/tui/state")
+
+    def tui_history(self, *, limit: int = 100) -> dict[str, Any]:
+        """The newest *limit* entries, oldest first; 0 gives all that are kept."""
+        return self._ask("GET", f"/v1/control/tui/history?limit={limit}")
+
+    def note_prompt(self, prompt: str) -> dict[str, Any]:
+        """Tell of a prompt that the agent got by another way; the TUI's state after it."""
+        return self._ask("POST", "/v1/control/tui/note-prompt", {"prompt": prompt})
+
+    def reminders(self) -> dict[str, Any]:
+        return self._ask("GET", "/v1/reminders")
+
+    def reminder(self, reminder_id: str) -> dict[str, Any]:
+        return self._ask("GET", _reminder_path(reminder_id))
+
+    def create_reminders(self, *definitions: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep them all, or none."""
+        return self._ask("POST", "/v1/reminders", {"schema_version": 1, "reminders": list(definitions)})
+
+    def put_reminder(self, reminder_id: str, definition: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a reminder a whole new definition."""
+        return self._ask("PUT", _reminder_path(reminder_id), {"schema_version": 1, **definition})
+
+    def delete_reminder(self, reminder_id: str) -> dict[str, Any]:
+        return self._ask("DELETE", _reminder_path(reminder_id))
 
     def _submit(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._ask("POST", "/v1/requests", {"schema_version": 1, "kind": kind, "payload": payload})
@@ -160,6 +231,10 @@ def _read(status: int, answer: bytes) -> dict[str, Any]:
         return decoded
     family = _FAMILIES.get(status) or (GatewayInvalid if 400 <= status < 500 else GatewayUnavailable)
     raise family(status, decoded.get("detail"))
+
+
+def _reminder_path(reminder_id: str) -> str:
+    return f"/v1/reminders/{urllib.parse.quote(reminder_id, safe='')}"
 
 
 def _model(name: str | None, level: int | None) -> dict[str, Any]:

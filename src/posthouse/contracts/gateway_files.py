@@ -20,6 +20,7 @@ STATE = "state.json"
 QUEUE = "queue.sqlite"
 EVENTS = "events.jsonl"
 LOG = "logs/gateway.log"
+DIAGNOSTIC_LOG = "logs/diagnostics/gateway-diagnostic.log"
 CURRENT_INSTANCE = "run/current-instance.json"
 PID = "run/gateway.pid"
 

@@ -92,6 +92,25 @@ class InterruptRequest(Wire):
 Request = Annotated[SubmitPromptRequest | InterruptRequest, Discriminator("kind")]
 
 
+class ReconciliationRequest(Wire):
+    """Decide what becomes of the work that waits for an agent which was replaced."""
+
+    schema_version: SchemaVersion = 1
+    decision: Literal["replay", "discard"]
+    #: The epoch that was looked at; a decision about another one is refused.
+    managed_agent_instance_epoch: Annotated[int, Field(ge=1)] | None = None
+
+
+class ReconciliationResult(Wire):
+    """What was decided, and for which requests."""
+
+    schema_version: SchemaVersion = 1
+    decision: Literal["replay", "discard"]
+    managed_agent_instance_epoch: Count
+    decided_at_utc: str
+    request_ids: list[str]
+
+
 class Health(Wire):
     """The gateway is alive enough to answer. It says nothing about the agent."""
 

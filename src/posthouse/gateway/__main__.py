@@ -5,6 +5,7 @@ A process entry, so this module reads the environment.
 
 import argparse
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -16,23 +17,34 @@ from typing import get_args
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
-from posthouse.errors import Conflict, InvalidInput, PosthouseError
-from posthouse.gateway import adapters, app, files
+from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
+from posthouse.gateway import adapters, app, files, token
+from posthouse.gateway.diagnostics import open_diagnostics
+from posthouse.gateway.diagnostics_http import LogWarnings
 from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.gateway.server import Server, bind
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
+from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints, locks
 from posthouse.support.files import private_folder
+
+_DISK_SAYS_NO = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES)
 
 
 class AlreadyServed(Conflict):
     """Another gateway serves that root; nothing was touched."""
 
     code = "already_served"
+
+
+class RootUnusable(Unavailable):
+    """The gateway's folder can't be written; nothing was started."""
+
+    code = "root_unusable"
 
 
 class BadSurroundings(InvalidInput):
@@ -46,9 +58,9 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     given = _parse(arguments)
     crashpoints.arm(environment.get(names.CRASH_AT))
     root: Path = given.gateway_root.resolve()
-    for folder in ("run", "logs"):
-        private_folder(root / folder)
     try:
+        for folder in ("run", "logs"):
+            private_folder(root / folder)
         session = sessions.read(root.parent / names.MANIFEST_FILE)
         with locks.hold(root / LOCK, wait_seconds=LOCK_WAIT_SECONDS):
             listener = bind(given.host, given.port)
@@ -57,6 +69,10 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         return _refuse(AlreadyServed(f"process {held.holder} already serves {root}; detach it first"))
     except PosthouseError as error:
         return _refuse(error)
+    except OSError as error:
+        if error.errno not in _DISK_SAYS_NO:
+            raise
+        return _refuse(RootUnusable(f"{root} can't be written: {error.strerror}"))
     return 0
 
 
@@ -70,14 +86,17 @@ def _run(session: Session, listener: socket.socket, environment: Mapping[str, st
     import uvloop  # after the refusals, which need no loop
 
     binding = _binding(session, listener, environment)
+    shown = None if binding.host == "127.0.0.1" else token.provide(session.gateway_root)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        loop.run(_serve(session, listener, binding))
+        loop.run(_serve(session, listener, binding, shown))
 
 
-async def _serve(session: Session, listener: socket.socket, binding: Binding) -> None:
+async def _serve(session: Session, listener: socket.socket, binding: Binding, shown: bytes | None) -> None:
+    """Serve the gateway of *session*; *shown* is the token of callers beyond this machine, if it has any."""
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
     root = session.gateway_root
-    log = files.running_log(root / gf.LOG, *on_terminal)
+    diagnostics = open_diagnostics(root, publication.desired_config(session).desired_diagnostic_logging)
+    log = files.running_log(root / gf.LOG, *on_terminal, LogWarnings(diagnostics), on_rotate=_move_output)
     attach = files.live_attach(session, binding)
     gateway = Gateway(
         attach=attach,
@@ -87,8 +106,9 @@ async def _serve(session: Session, listener: socket.socket, binding: Binding) ->
         journal=files.Journal(root / gf.EVENTS),
         publisher=files.Publisher(session, attach, binding, log),
         log=log,
+        diagnostics=diagnostics,
     )
-    server = Server(app.build(gateway))
+    server = Server(app.build(gateway, shown), log)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, server.stop)
     await gateway.start()
@@ -98,6 +118,13 @@ async def _serve(session: Session, listener: socket.socket, binding: Binding) ->
     finally:
         await gateway.stop()
         log.info("gateway stopped", extra={"pid": os.getpid()})
+
+
+def _move_output(old: int, new: int) -> None:
+    """Let our output, which a detached gateway's starter led into the log, follow the log to its new file."""
+    for number in (sys.stdout.fileno(), sys.stderr.fileno()):
+        if os.path.sameopenfile(number, old):
+            os.dup2(new, number)
 
 
 def _binding(session: Session, listener: socket.socket, environment: Mapping[str, str]) -> Binding:

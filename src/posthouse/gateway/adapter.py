@@ -1,13 +1,15 @@
 """The contract of one running agent, as its gateway sees it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from posthouse.errors import Conflict, Unavailable
+from posthouse.errors import Conflict, InvalidInput, Unavailable
 
 if TYPE_CHECKING:  # the command line drives adapters too, and must not pay for pydantic
     from posthouse.contracts.gateway_http import ChatMode
+    from posthouse.terminal.keys import Key, Literal_
+    from posthouse.terminal.screen import Surface
 
 Connectivity = Literal["connected", "unavailable"]
 Eligibility = Literal["ready", "unknown", "not_ready"]
@@ -31,6 +33,15 @@ class PromptFailed(Conflict):
     code = "prompt_failed"
 
 
+class NoRawInput(InvalidInput):
+    """Each turn of a headless agent is a program of its own; there is nobody to type to."""
+
+    code = "no_raw_input"
+
+    def __init__(self) -> None:
+        super().__init__("raw keys are for TUIs; this agent is headless: give it a prompt")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """What is known of the agent at one moment."""
@@ -46,6 +57,47 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The newest turn that the agent's own transcript shows as over."""
+
+    submitted_at_utc: str
+    outcome: Literal["success", "interrupted", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What one look at a TUI's pane showed."""
+
+    #: How far the look got: to a screen, or to what was missing.
+    reach: Literal["screen", "program_ended", "no_session", "no_answer"]
+    #: Why it got no further, for a person.
+    detail: str = ""
+    pane_id: str | None = None
+    pane_pid: int | None = None
+    #: What the screen means; None without one.
+    surface: "Surface | None" = None
+    #: The visible screen without its styles.
+    text: str = ""
+    #: A person scrolls, and keys would not reach the program.
+    is_scrolled: bool = False
+    #: None: there is none, or nothing tells.
+    ended: Ended | None = None
+
+    def says_the_same_as(self, other: "Sight | None") -> bool:
+        """Whether both mean the same, whatever their text and composer hold."""
+        return other is not None and self._meaning() == other._meaning()
+
+    def _meaning(self) -> tuple[object, ...]:
+        of_surface = None if self.surface is None else meaning_of(self.surface)
+        return self.reach, self.pane_id, self.pane_pid, self.is_scrolled, self.ended, of_surface
+
+
+def meaning_of(surface: "Surface") -> tuple[object, ...]:
+    """What has to change on a screen before anybody is told."""
+    return surface.state, surface.dialog, surface.composer is None, bool(surface.composer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """One prompt with everything that was asked for it."""
 
@@ -56,6 +108,8 @@ class Prompt:
     chat_id: str | None = None
     model: str | None = None
     reasoning_level: int | None = None
+    #: The one instance that may get it; None: whichever stands there.
+    instance_id: str | None = None
 
     @staticmethod
     def from_payload(payload: Mapping[str, Any]) -> "Prompt":
@@ -75,6 +129,10 @@ class Prompt:
 class RunningTurn(Protocol):
     """What the agent was doing when somebody asked."""
 
+    @property
+    def turn_id(self) -> str | None:
+        """The headless turn's; a TUI's turns have none."""
+
     async def interrupt(self) -> bool:
         """Interrupt that very turn and no later one. False: it had already ended."""
 
@@ -89,10 +147,15 @@ class AgentAdapter(Protocol):
     def standing(self) -> Standing:
         """What was last seen. Asks nobody."""
 
-    async def open(self, on_change: Callable[[], None]) -> None:
-        """Begin to watch the agent. *on_change* is called whenever `standing` has changed.
+    @property
+    def sight(self) -> Sight | None:
+        """What a TUI last showed; None for a headless agent, and before the first look. Asks nobody."""
 
-        Returns after the first look, whether or not the agent is there.
+    async def open(self, on_change: Callable[[], None]) -> None:
+        """Begin to watch the agent.
+
+        *on_change* is called whenever `standing` has changed, or what `sight` means. Returns after the
+        first look, whether or not the agent is there.
         """
 
     async def look(self) -> Standing:
@@ -105,19 +168,33 @@ class AgentAdapter(Protocol):
             AgentGone: It ended meanwhile.
         """
 
-    async def carry_out(self, prompt: Prompt) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
         """Give *prompt* to the agent.
 
         A TUI's prompt is carried out when its submission is confirmed, a headless one when its turn
-        ended well. Cancelled: the agent may go on with it.
+        ended well. With *while_busy* a TUI that works may take it into its own queue. Cancelled: the
+        agent may go on with it.
 
         Raises:
-            AgentBusy: Nothing of it reached the agent.
+            AgentBusy: Nothing of it reached the agent, or another instance has taken its place.
             PosthouseError: It was not carried out, or that can't be proved; the message says why.
+        """
+
+    async def press(self, parts: "Sequence[Literal_ | Key]") -> None:
+        """Type raw keys, with no claim about what they do.
+
+        Raises:
+            NoRawInput: The agent is headless.
+            AgentBusy: Another program was still typing after 2 s; nothing was typed.
+            Conflict: The program ended or a person scrolls; earlier parts may have been typed.
+            Unavailable: The terminal is gone or does not answer.
         """
 
     async def running_turn(self) -> RunningTurn | None:
         """The turn that runs now, or None when the agent is idle or gone."""
+
+    async def end_of(self, turn_id: str) -> str | None:
+        """How a turn that an earlier process began has ended, once it has; None when it never began."""
 
     async def close(self) -> None:
         """Stop watching. The agent goes on."""

@@ -52,6 +52,12 @@ def publish(session: Session, registry: Registry, there: gf.CurrentInstance) -> 
     record(session, registry, locator)
 
 
+def wish_diagnostics(session: Session, diagnostics: gf.DiagnosticLogging) -> None:
+    """Write the wish for a diagnostic log where the next gateway reads it."""
+    wish = structs.replace(publication.desired_config(session), desired_diagnostic_logging=diagnostics)
+    files.write_json(session.gateway_root / gf.DESIRED_CONFIG, strict.plain(wish), durable=True)
+
+
 def withdraw(session: Session) -> None:
     """Say in the files and in tmux that no gateway lives here. A killed gateway could not do it itself."""
     window = recorded(session)

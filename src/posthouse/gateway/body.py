@@ -9,6 +9,8 @@ from posthouse.gateway.refusals import InvalidBody, problem
 
 MAX_BYTES = 1 << 20
 _MAX_SECONDS = 15.0
+#: For answers to a body that was not read to its end.
+_HANG_UP = {"connection": "close"}
 
 
 async def read_json(http: Request) -> bytes:
@@ -27,7 +29,7 @@ async def read_json(http: Request) -> bytes:
         async with asyncio.timeout(_MAX_SECONDS):
             body = await _read(http)
     except TimeoutError:
-        raise HTTPException(408, f"The body did not arrive within {_MAX_SECONDS:g} s") from None
+        raise HTTPException(408, f"The body did not arrive within {_MAX_SECONDS:g} s", _HANG_UP) from None
     except ClientDisconnect:
         raise HTTPException(400, "The body broke off") from None
     if not body:
@@ -49,4 +51,4 @@ async def _read(http: Request) -> bytes:
 
 def _check(size: int) -> None:
     if size > MAX_BYTES:
-        raise HTTPException(413, f"The body is larger than {MAX_BYTES} bytes")
+        raise HTTPException(413, f"The body is larger than {MAX_BYTES} bytes", _HANG_UP)

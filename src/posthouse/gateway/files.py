@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,14 @@ import msgspec
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.gateway import retention
+from posthouse.gateway.retention import Keep
 from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.support import clock, files
+from posthouse.support import clock, files, rotation
+from posthouse.support.rotation import RotatingFile
 
 #: Changes that come together are written once.
 _COALESCE_SECONDS = 0.05
@@ -86,13 +89,16 @@ class Publisher:
             self._timer = asyncio.get_running_loop().call_later(_COALESCE_SECONDS, self._flush)
 
     def retire(self, queue_depth: int) -> None:
-        """Say that no gateway lives here any more."""
+        """Say that no gateway lives here any more. Never fails: readers check who lives anyway."""
         if self._timer is not None:
             self._timer.cancel()
-        for name in (gf.CURRENT_INSTANCE, gf.PID):
-            (self._root / name).unlink(missing_ok=True)
-        # Read again: turns have changed the manifest since.
-        publication.publish_offline(sessions.read(self._session.manifest_path), queue_depth=queue_depth)
+        try:
+            for name in (gf.CURRENT_INSTANCE, gf.PID):
+                (self._root / name).unlink(missing_ok=True)
+            # Read again: turns have changed the manifest since.
+            publication.publish_offline(sessions.read(self._session.manifest_path), queue_depth=queue_depth)
+        except OSError as error:
+            self._log.warning("state files could not be written", extra={"error": str(error)})
 
     def _flush(self) -> None:
         self._timer = None
@@ -116,16 +122,46 @@ class Publisher:
 class Journal:
     """`events.jsonl`: what happened to requests, one line each. No line holds a prompt."""
 
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    def __init__(self, path: Path, keep: Keep = retention.EVENTS) -> None:
+        self._file = RotatingFile(path, max_bytes=keep.max_bytes, backups=keep.backups)
+        self._lost = 0
 
     def add(self, kind: str, **fields: object) -> None:
-        """Append one event. A single write, so lines never interleave."""
-        line = json.dumps({"kind": kind, **fields}, sort_keys=True, ensure_ascii=False) + "\n"
-        os.write(self._descriptor, line.encode())
+        """Append one event. Never fails: what the disk refuses is counted, and told by the next event."""
+        try:
+            if self._lost:
+                self._file.write(_event("events_lost", {"count": self._lost}))
+                self._lost = 0
+            self._file.write(_event(kind, fields))
+        except OSError:
+            self._lost += 1
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        self._file.close()
+
+
+def _event(kind: str, fields: Mapping[str, object]) -> bytes:
+    return (json.dumps({"kind": kind, **fields}, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def read_events(path: Path, *, mentioning: str = "") -> Iterator[dict[str, Any]]:
+    """Every event that is kept, oldest first, from all parts of the file. Broken-off lines are left out.
+
+    *mentioning* leaves out lines without that text before they are decoded: most of a long history.
+    """
+    for part in rotation.parts(path):
+        with part.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if mentioning in line and (event := _decoded(line)) is not None:
+                    yield event
+
+
+def _decoded(line: str) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
 
 
 class _Line(logging.Formatter):
@@ -138,11 +174,43 @@ class _Line(logging.Formatter):
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 
 
-def running_log(path: Path, *handlers: logging.Handler) -> logging.Logger:
+class _LogFile(logging.Handler):
+    """Writes the running log. Never fails: lines that the disk refuses are counted, and told later."""
+
+    def __init__(self, path: Path, keep: Keep, on_rotate: Callable[[int, int], None]) -> None:
+        super().__init__()
+        self._file = RotatingFile(path, max_bytes=keep.max_bytes, backups=keep.backups, on_rotate=on_rotate)
+        self._lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        told = f"({self._lost} lines were lost)\n" if self._lost else ""
+        try:
+            self._file.write(f"{told}{self.format(record)}\n".encode(errors="replace"))
+            self._lost = 0
+        except OSError:
+            self._lost += 1
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def running_log(
+    path: Path,
+    *handlers: logging.Handler,
+    keep: Keep = retention.LOG,
+    on_rotate: Callable[[int, int], None] = lambda old, new: None,
+) -> logging.Logger:
     """The log that people tail. A logger of its own, so that two gateways in one process never mix."""
     logger = logging.Logger("posthouse.gateway", level=logging.INFO)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    for handler in (logging.StreamHandler(open(descriptor, "a", encoding="utf-8")), *handlers):  # noqa: SIM115 - lives as long as the logger
+    for handler in (_LogFile(path, keep, on_rotate), *handlers):
         handler.setFormatter(_Line())
         logger.addHandler(handler)
     return logger
+
+
+def close_log(logger: logging.Logger) -> None:
+    """Let go of its file. Later lines are not written."""
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()

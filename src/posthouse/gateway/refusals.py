@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
+from posthouse.queue import QueueFull
 
 #: Families by what the caller does next, most particular first.
 STATUSES: Mapping[type[PosthouseError], int] = {
+    QueueFull: 429,
     InvalidInput: 422,
     NotFound: 404,
     Conflict: 409,
@@ -22,14 +24,26 @@ STATUSES: Mapping[type[PosthouseError], int] = {
 }
 #: More say nothing new, and a hostile body could have a million.
 _MAX_TOLD = 50
+#: What was given is repeated up to this; a large body with many faults would come back many times.
+_MAX_TOLD_BYTES = 64 << 10
+_MAX_WORD = 200
 
 
 class InvalidBody(Exception):
-    """The body is not what the route takes."""
+    """The body or the query is not what the route takes."""
 
     def __init__(self, problems: list[dict[str, Any]]) -> None:
         super().__init__(f"{len(problems)} problems")
         self.problems = problems
+
+
+class Structured(PosthouseError):
+    """A refusal whose detail is an object that programs read."""
+
+    def __init__(self, status: int, detail: BaseModel, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+        self.detail = detail
 
 
 def problems_of(error: ValidationError, body: bytes) -> list[dict[str, Any]]:
@@ -37,15 +51,20 @@ def problems_of(error: ValidationError, body: bytes) -> list[dict[str, Any]]:
     told = error.errors(include_url=False)[:_MAX_TOLD]
     if told[0]["type"] == "json_invalid":
         return [_malformed(body, told[0])]
-    return [_problem(one) for one in told]
+    return [_problem(one, "body") for one in told]
+
+
+def problems_of_query(error: ValidationError) -> list[dict[str, Any]]:
+    """Everything that is wrong behind the question mark."""
+    return [_problem(one, "query") for one in error.errors(include_url=False)[:_MAX_TOLD]]
 
 
 def problem(kind: str, loc: list[str | int], msg: str, given: object = None) -> dict[str, Any]:
     return {"type": kind, "loc": loc, "msg": msg, "input": given}
 
 
-def _problem(one: ErrorDetails) -> dict[str, Any]:
-    told = problem(one["type"], ["body", *one["loc"]], one["msg"], one["input"])
+def _problem(one: ErrorDetails, where: Literal["body", "query"]) -> dict[str, Any]:
+    told = problem(one["type"], [where, *one["loc"]], one["msg"], one["input"])
     if ctx := one.get("ctx"):
         # A ValueError of ours is not JSON; its words are.
         told["ctx"] = {
@@ -65,12 +84,33 @@ def _malformed(body: bytes, one: ErrorDetails) -> dict[str, Any]:
         reason, position = "not UTF-8", error.start
     except RecursionError:
         reason = "nested too deeply"
+    except ValueError:
+        reason = "a number of too many digits"
     return {**problem("json_invalid", ["body", position], "JSON decode error", {}), "ctx": {"error": reason}}
 
 
 async def on_invalid_body(_: Request, error: Exception) -> Response:
     assert isinstance(error, InvalidBody)
-    return JSONResponse({"detail": error.problems}, 422)
+    told = _encode(error.problems)
+    if len(told) > _MAX_TOLD_BYTES:
+        told = _encode([_briefly(one) for one in error.problems])
+    return Response(told, 422, media_type="application/json")
+
+
+def _briefly(one: Mapping[str, Any]) -> dict[str, Any]:
+    """*one* without what was given; names and words of the giver's own are cut."""
+    loc = [part[:_MAX_WORD] if isinstance(part, str) else part for part in one["loc"]]
+    return problem(one["type"], loc, one["msg"][:_MAX_WORD])
+
+
+def _encode(problems: list[dict[str, Any]]) -> bytes:
+    """*problems* as JSON, whatever was given: pydantic reads NaN and endless integers, which json refuses."""
+    return to_json({"detail": problems}, inf_nan_mode="strings")
+
+
+async def on_structured(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Structured)
+    return JSONResponse({"detail": error.detail.model_dump(mode="json")}, error.status)
 
 
 async def on_refusal(_: Request, error: Exception) -> Response:

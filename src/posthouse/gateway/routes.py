@@ -1,31 +1,11 @@
 """Every route of the gateway, in one table: the app is built from it and so is the OpenAPI document."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from posthouse.contracts import gateway_http as wire
+from posthouse.gateway import control_routes, reminder_routes
+from posthouse.gateway.route import Route
 from posthouse.gateway.service import Gateway
-
-Handler = Callable[[Gateway, Any], Awaitable[BaseModel]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """One method of one path: what it takes, what it gives, how it refuses."""
-
-    method: str
-    path: str
-    summary: str
-    handler: Handler
-    response: type[BaseModel]
-    #: None: the route takes no body.
-    request: TypeAdapter[Any] | None = None
-    success: int = 200
-    #: Status to reason, beyond what every route may answer.
-    refusals: Mapping[int, str] = field(default_factory=dict)
 
 
 async def health(gateway: Gateway, _: None) -> wire.Health:
@@ -38,6 +18,10 @@ async def status(gateway: Gateway, _: None) -> wire.GatewayStatus:
 
 async def submit(gateway: Gateway, request: wire.Request) -> wire.AcceptedRequest:
     return await gateway.submit(request)
+
+
+async def reconcile(gateway: Gateway, request: wire.ReconciliationRequest) -> wire.ReconciliationResult:
+    return await gateway.reconcile(request)
 
 
 ROUTES = (
@@ -65,7 +49,22 @@ ROUTES = (
         success=202,
         refusals={
             409: "The agent was replaced; somebody has to decide what becomes of its work.",
+            429: "Too many requests wait already.",
             503: "The agent is not available, or the disk refused.",
         },
     ),
+    Route(
+        method="POST",
+        path="/v1/reconciliation",
+        summary="Decide whether an agent that was replaced gets the work that waited for the old one.",
+        handler=reconcile,
+        request=TypeAdapter(wire.ReconciliationRequest),
+        response=wire.ReconciliationResult,
+        refusals={
+            409: "There is nothing to decide, or the agent was replaced once more.",
+            503: "The disk refused; nothing is decided.",
+        },
+    ),
+    *control_routes.ROUTES,
+    *reminder_routes.ROUTES,
 )

@@ -5,22 +5,17 @@ second to look at a flag and to keep the Date header fresh.
 """
 
 import asyncio
-import os
+import logging
 import socket
 import time
 from email.utils import formatdate
-from ipaddress import ip_address
 
 import uvicorn
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.server import ServerState
+from starlette.types import ASGIApp
 
 from posthouse.errors import Conflict
-from posthouse.support import peers
+from posthouse.gateway.connection import Connection, House
 
-_MAX_CONNECTIONS = 512
 _BACKLOG = 512
 _GRACE_SECONDS = 2
 
@@ -51,38 +46,13 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-class _Guarded(HttpToolsProtocol):
-    """An HTTP connection whose peer was asked for once, when it was made."""
+class _DatedHouse(House):
+    """Has the headers that every answer carries; the date is computed when it is asked for."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
-        super().connection_made(transport)
-        if not _is_welcome(transport):
-            self.app = _turn_away
-
-
-def _is_welcome(transport: asyncio.Transport) -> bool:
-    """Whether the peer is our own user or root. Who is not on this machine is the door's to judge."""
-    peer, here = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-    if not peer or not here or not ip_address(peer[0]).is_loopback:
-        return True
-    try:
-        uid = peers.uid_of(peer[:2], here[:2])
-    except OSError:
-        return False  # a kernel that does not tell lets nobody in
-    return uid in (0, os.geteuid())
-
-
-async def _turn_away(scope: Scope, receive: Receive, send: Send) -> None:
-    await JSONResponse({"detail": "This gateway serves the user it runs as"}, 403)(scope, receive, send)
-
-
-class _State(ServerState):
-    """Headers that every answer carries; the date is computed when it is asked for."""
-
-    def __init__(self) -> None:
+    def __init__(self, log: logging.Logger) -> None:
         self._second = 0
         self._headers: list[tuple[bytes, bytes]] = []
-        super().__init__()
+        super().__init__(log)
 
     @property
     def default_headers(self) -> list[tuple[bytes, bytes]]:
@@ -98,24 +68,26 @@ class _State(ServerState):
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that waits for one event instead of ticking."""
+    """A uvicorn server that waits for one event instead of ticking.
 
-    def __init__(self, app: ASGIApp) -> None:
+    *log* gets the traceback when *app* fails; what peers do wrong is told to them alone.
+    """
+
+    def __init__(self, app: ASGIApp, log: logging.Logger) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http=_Guarded,
+                http=Connection,
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
                 proxy_headers=False,
-                limit_concurrency=_MAX_CONNECTIONS,
                 backlog=_BACKLOG,
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             )
         )
-        self.server_state = _State()
+        self.server_state = _DatedHouse(log)
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:

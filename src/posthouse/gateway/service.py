@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 from posthouse.contracts import gateway_files as gf
@@ -11,15 +12,29 @@ from posthouse.contracts.gateway_http import (
     GatewayStatus,
     Health,
     InterruptRequest,
+    ReconciliationRequest,
+    ReconciliationResult,
     RequestKind,
     SubmitPromptRequest,
 )
 from posthouse.errors import Conflict, InvalidInput, Unavailable
-from posthouse.gateway.adapter import AgentAdapter
-from posthouse.gateway.files import Journal, Publisher
+from posthouse.gateway import reconciliation, recovery
+from posthouse.gateway.adapter import AgentAdapter, Prompt
+from posthouse.gateway.control import DirectControl
+from posthouse.gateway.diagnostics import Diagnostics, NoDiagnostics
+from posthouse.gateway.files import Journal, Publisher, read_events
+from posthouse.gateway.raw_keys import RawKeys
+from posthouse.gateway.reminder_clock import ReminderClock
+from posthouse.gateway.reminder_events import ReminderStory, left_by
+from posthouse.gateway.reminders import Reminders
+from posthouse.gateway.retention import Pruner
+from posthouse.gateway.slot import Slot
 from posthouse.gateway.status import Binding, Facts, derive, epoch_of
+from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.tui_control import TuiControl
 from posthouse.gateway.worker import Worker
-from posthouse.queue import Accepted, Instance, Queue, Request
+from posthouse.queue import Accepted, Finished, Instance, Queue, Request
+from posthouse.support import clock
 
 
 class ReconciliationRequired(Conflict):
@@ -53,6 +68,8 @@ class Gateway:
         journal: Journal,
         publisher: Publisher,
         log: logging.Logger,
+        diagnostics: Diagnostics | None = None,
+        timings: gf.TrackingTimings | None = None,
     ) -> None:
         self._attach = attach
         self._binding = binding
@@ -61,31 +78,57 @@ class Gateway:
         self._journal = journal
         self._publisher = publisher
         self._log = log
+        self.diagnostics: Diagnostics = diagnostics or NoDiagnostics()
         self._instance: Instance | None = None
         self._observing = asyncio.Lock()
+        self._slot = Slot()
         self._worker = Worker(
-            queue, adapter, journal, log, open_epoch=self._open_epoch, on_change=self._changed
+            queue,
+            adapter,
+            journal,
+            log,
+            slot=self._slot,
+            carry_out=self._give,
+            open_instance=self._open_instance,
+            on_change=self._changed,
+            on_finish=self._request_finished,
         )
         self._tasks: set[asyncio.Task[None]] = set()
+        self._pruner = Pruner(queue, log, spawn=self._spawn)
+        around = self._surroundings()
+        self._story = ReminderStory(journal)
+        self.tui = TuiControl(adapter, attach, timings or gf.TrackingTimings())
+        self.control = DirectControl(around, self.tui)
+        self.keys = RawKeys(around)
+        self.reminders = Reminders(self._story, takes_keys=not adapter.is_headless)
+        self._reminder_clock = ReminderClock(around, self.reminders, self._story)
 
     async def start(self) -> None:
         """Look at the agent, publish, and begin to work. What was accepted earlier is carried on."""
+        recovery.report(self._queue.found, self._journal, self._log)
+        await self._tell_lost_reminders()
         self._instance = await self._queue.latest_instance()
         await self._adapter.open(self._agent_changed)
+        self.tui.seen()
         await self._observe()
+        await self._wait_for_left_turns()
         self._publisher.publish(self.status())
         self._spawn(self._worker.run())
+        self._spawn(self._reminder_clock.run())
         self._worker.wake()
+        self._pruner.start()
 
     async def stop(self) -> None:
         """Stop working, say so in the files, close the queue. Accepted requests stay for the next start."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.reminders.lose()
         await self._adapter.close()
         await self._queue.close()
         self._publisher.retire(self._queue.counts.depth)
         self._journal.close()
+        self.diagnostics.close()
 
     def health(self) -> Health:
         return Health()
@@ -99,7 +142,7 @@ class Gateway:
                 standing=self._adapter.standing,
                 instance=self._instance,
                 counts=self._queue.counts,
-                is_executing=self._worker.slot.locked(),
+                is_executing=self._slot.is_held or self.control.is_busy,
             )
         )
 
@@ -120,6 +163,23 @@ class Gateway:
         accepted = await self._put(request, start=False)
         self._worker.wake()
         return accepted
+
+    async def reconcile(self, request: ReconciliationRequest) -> ReconciliationResult:
+        """Decide what the current agent gets of the work that waited for an earlier one.
+
+        Raises:
+            NothingToDecide: It is decided already.
+            OtherEpoch: The decision is about another instance.
+            QueueUnavailable: The disk said no; nothing is decided.
+        """
+        async with self._observing:
+            reconciliation.check(request.managed_agent_instance_epoch, self._instance)
+            decided = await self._queue.decide(request.decision)
+            self._instance = decided.instance
+        reconciliation.tell(decided, self._journal, self._log, finished=self._worker.finished)
+        self._changed()
+        self._worker.wake()
+        return reconciliation.result_of(decided)
 
     async def _submit_interrupt(self, request: InterruptRequest) -> AcceptedRequest:
         """Accept an interrupt; it acts at once on the turn that runs now, and waits in line without one."""
@@ -149,7 +209,8 @@ class Gateway:
         """Return when a request may be accepted now. An agent that came back unnoticed is noticed here."""
         if self.status().request_admission == "blocked_unavailable":
             await self._adapter.look()
-            await self._observe()
+        # An agent that was replaced a moment ago must not pass for the old one.
+        await self._observe()
         admission = self.status().request_admission
         if admission == "blocked_reconciliation":
             raise ReconciliationRequired(
@@ -166,10 +227,62 @@ class Gateway:
             seen = None if self._instance is None else self._instance.instance_id
             if standing.instance_id in (None, seen):
                 return
-            self._instance = await self._queue.observe(standing.instance_id, is_known=standing.is_known)
+            self._instance, decided = await self._queue.observe(
+                standing.instance_id, is_known=standing.is_known
+            )
             self._log.info("agent instance observed", extra={"epoch": self._instance.epoch})
+            if decided is not None:
+                reconciliation.tell(decided, self._journal, self._log, finished=self._worker.finished)
+
+    async def _wait_for_left_turns(self) -> None:
+        """Take the slot for the turns that an earlier gateway left, before any request can."""
+        if left := await self._queue.left_turns():
+            self._spawn(
+                recovery.wait_for_turns(
+                    left,
+                    slot=self._slot,
+                    queue=self._queue,
+                    adapter=self._adapter,
+                    journal=self._journal,
+                    log=self._log,
+                )
+            )
+
+    def _request_finished(self, finished: Finished) -> None:
+        self._pruner.one_finished()
+        if finished.state == "failed":
+            self.diagnostics.note(
+                "warning", "gateway.request_failed", key="request failed", request_id=finished.request_id
+            )
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
+            attach=self._attach,
+            adapter=self._adapter,
+            queue=self._queue,
+            slot=self._slot,
+            journal=self._journal,
+            log=self._log,
+            status=self.status,
+            admit=self._admit,
+            changed=self._changed,
+            spawn=self._spawn,
+        )
+
+    async def _give(self, prompt: Prompt) -> None:
+        """Carry out a queued prompt; a TUI's is noted."""
+        await self.tui.noting(prompt, lambda: self._adapter.carry_out(prompt))
+
+    async def _tell_lost_reminders(self) -> None:
+        """A gateway that was killed could not say which reminders ended with it."""
+        if (manifest := self._attach.manifest_path) is None:
+            return
+        events = Path(manifest).parent / "gateway" / gf.EVENTS
+        left = await asyncio.to_thread(lambda: left_by(read_events(events, mentioning='"reminder_')))
+        self._story.lost(left, clock.now())
 
     def _agent_changed(self) -> None:
+        self.tui.seen()
         self._spawn(self._follow_agent())
 
     async def _follow_agent(self) -> None:
@@ -177,12 +290,15 @@ class Gateway:
         self._changed()
         self._worker.wake()
 
-    def _open_epoch(self) -> int | None:
-        status = self.status()
-        return status.managed_agent_instance_epoch if status.request_admission == "open" else None
+    def _open_instance(self) -> Instance | None:
+        """The instance that may be given work; one that stands there but was not observed yet may not."""
+        if self._instance is None or self._adapter.standing.instance_id != self._instance.instance_id:
+            return None
+        return self._instance if self.status().request_admission == "open" else None
 
     def _changed(self) -> None:
         self._publisher.changed(self.status())
+        self.reminders.changed.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -3,16 +3,25 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
 
 from posthouse.errors import PosthouseError
 from posthouse.gateway.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, RunningTurn
 from posthouse.gateway.files import Journal
-from posthouse.queue import Queue, QueueUnavailable, Result, Row
+from posthouse.gateway.slot import Slot
+from posthouse.queue import Coalesced, Finished, Instance, Queue, QueueUnavailable, Result, Row
 from posthouse.support import crashpoints
+from posthouse.turns.runner import new_turn_id
+
+T = TypeVar("T")
 
 INTERRUPT = "interrupt"
 STOPPED = "the gateway was stopped while this request ran; the agent may go on with it"
+STRAY = "the agent instance that this request was accepted for was replaced before it got it"
 _RETRY_SECONDS = 1.0
+#: A disk that refuses is asked ever more rarely.
+_LAST_RETRY_SECONDS = 30.0
 
 
 class Worker:
@@ -25,19 +34,25 @@ class Worker:
         journal: Journal,
         log: logging.Logger,
         *,
-        open_epoch: Callable[[], int | None],
+        slot: Slot,
+        carry_out: Callable[[Prompt], Awaitable[None]],
+        open_instance: Callable[[], Instance | None],
         on_change: Callable[[], None],
+        on_finish: Callable[[Finished], None] = lambda finished: None,
     ) -> None:
         self._queue = queue
         self._adapter = adapter
         self._journal = journal
         self._log = log
-        #: The epoch that may be given work now; None while nothing may.
-        self._open_epoch = open_epoch
+        #: The adapter's, with whatever else belongs to giving a prompt to the agent.
+        self._give = carry_out
+        #: The agent instance that may be given work now; None while none may.
+        self._open_instance = open_instance
         self._on_change = on_change
+        self._on_finish = on_finish
         self._wake = asyncio.Event()
         #: Held by whatever types or runs; waiting for readiness does not hold it.
-        self.slot = asyncio.Lock()
+        self._slot = slot
 
     def wake(self) -> None:
         """Something changed: a request came, or the agent did."""
@@ -45,19 +60,33 @@ class Worker:
 
     async def run(self) -> None:
         """Work until cancelled. A request that is running then is failed, for nobody will see its end."""
+        delay = _RETRY_SECONDS
         while True:
             await self._wake.wait()
             self._wake.clear()
             try:
                 while await self._step():
-                    pass
+                    delay = _RETRY_SECONDS
             except QueueUnavailable as error:
                 self._log.error("the queue can't be used; trying again", extra={"error": str(error)})
-                asyncio.get_running_loop().call_later(_RETRY_SECONDS, self.wake)
+                asyncio.get_running_loop().call_later(delay, self.wake)
+                delay = min(delay * 2, _LAST_RETRY_SECONDS)
 
     async def interrupt(self, request_id: str, turn: RunningTurn) -> None:
         """Carry out a running interrupt on *turn*, at once, whoever holds the slot."""
         await self._settle(request_id, turn.interrupt())
+
+    def finished(self, finished: Finished) -> None:
+        """Tell the world how a request ended."""
+        self._journal.add(
+            finished.state,
+            request_id=finished.request_id,
+            error_detail=finished.error,
+            result_json=finished.result,
+        )
+        self._log.info(f"request {finished.state}", extra={"request_id": finished.request_id})
+        self._on_finish(finished)
+        self._on_change()
 
     async def _step(self) -> bool:
         """Carry out the next request. False: there is none that may run now."""
@@ -72,30 +101,70 @@ class Worker:
                 asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._wake_if_open)
                 return False
         was_taken = True
-        async with self.slot:
-            # While we waited the agent may have been replaced, which closes the door for this row.
-            if self._open_epoch() == row.epoch and await self._queue.claim(row.request_id):
-                was_taken = await self._carry_out(row)
+        async with self._slot.work("a queued request"):
+            # While we waited the agent may have been replaced, which closes the door for this row, or
+            # another control intent may have come, which goes first or takes its place.
+            turn_id, instance = self._turn_id(row), self._open_instance()
+            if instance is not None and instance.epoch == row.carrier and await self._claim(row, turn_id):
+                was_taken = await self._carry_out(row, turn_id, instance)
         self._on_change()
         if not was_taken:
             await asyncio.sleep(_RETRY_SECONDS)
         return True
 
     def _wake_if_open(self) -> None:
-        if self._open_epoch() is not None:
+        if self._open_instance() is not None:
             self.wake()
 
     async def _next(self) -> Row | None:
-        epoch = self._open_epoch()
-        return None if epoch is None else await self._queue.next(epoch)
+        """The next request that may run now. One that came too late for its instance is failed on the way."""
+        while self._open_instance() is not None:
+            row = await self._queue.next()
+            instance = self._open_instance()  # asked again: it may be another by now
+            if row is None or instance is None or row.carrier > instance.epoch:
+                return None
+            if row.carrier == instance.epoch:
+                return row
+            if (refused := await self._queue.refuse(row.request_id, STRAY)) is not None:
+                self.finished(refused)
+        return None
 
-    async def _carry_out(self, row: Row) -> bool:
+    def _turn_id(self, row: Row) -> str | None:
+        """The turn that will carry out *row*, if it takes one: known before it begins, so that it can be
+        found again when this process dies."""
+        if row.kind == INTERRUPT or not self._adapter.is_headless:
+            return None
+        return row.payload.get("turn_id") or new_turn_id()
+
+    async def _claim(self, row: Row, turn_id: str | None) -> bool:
+        claim = await self._queue.claim(row.request_id, turn_id=turn_id)
+        if claim.coalesced is not None:
+            self._coalesced(claim.coalesced)
+        return claim.is_taken
+
+    def _coalesced(self, coalesced: Coalesced) -> None:
+        self._journal.add(
+            "coalesced",
+            coalesced_at_utc=coalesced.coalesced_at_utc,
+            coalesced_request_ids=coalesced.request_ids,
+            effective_request_ids=coalesced.effective_request_ids,
+            effective_actions=coalesced.effective_actions,
+            next_request_id=coalesced.next_request_id,
+        )
+        self._log.info("control intents coalesced", extra={"count": len(coalesced.request_ids)})
+
+    async def _carry_out(self, row: Row, turn_id: str | None, instance: Instance) -> bool:
         """Carry out a claimed row. False: the agent took nothing, and the row is back in line."""
         self._on_change()
         crashpoints.reach("request claimed")
         if row.kind == INTERRUPT:
             return await self._settle(row.request_id, self._interrupt_now())
-        return await self._settle(row.request_id, self._adapter.carry_out(Prompt.from_payload(row.payload)))
+        prompt = replace(
+            Prompt.from_payload(row.payload),
+            turn_id=turn_id or row.payload.get("turn_id"),
+            instance_id=instance.instance_id,
+        )
+        return await self._settle(row.request_id, self._give(prompt))
 
     async def _interrupt_now(self) -> None:
         turn = await self._adapter.running_turn()
@@ -107,31 +176,38 @@ class Worker:
         try:
             await action
         except asyncio.CancelledError:
-            await self._finish(request_id, Result(state="failed", error=STOPPED))
+            result = Result(state="failed", error=STOPPED, turn_goes_on=True)
+            self._ended(await self._queue.finish(request_id, result))
             raise
         except AgentBusy as error:
             self._log.info(
                 "request goes back in line", extra={"request_id": request_id, "reason": str(error)}
             )
-            await self._queue.release(request_id)
+            await self._surely(lambda: self._queue.release(request_id))
             return False
         except PosthouseError as error:
-            await self._finish(request_id, Result(state="failed", error=str(error)))
+            result = Result(state="failed", error=str(error))
         except Exception as error:  # noqa: BLE001 - the worker must outlive one bad request
             self._log.exception("request failed unexpectedly", extra={"request_id": request_id})
             reason = f"the gateway failed: {type(error).__name__}; its log has the details"
-            await self._finish(request_id, Result(state="failed", error=reason))
+            result = Result(state="failed", error=reason)
         else:
             crashpoints.reach("request carried out")
-            await self._finish(request_id, Result(state="completed"))
+            result = Result(state="completed")
+        self._ended(await self._surely(lambda: self._queue.finish(request_id, result)))
         return True
 
-    async def _finish(self, request_id: str, result: Result) -> None:
-        finished = await self._queue.finish(request_id, result)
-        if finished is None:
-            return
-        self._journal.add(
-            finished.state, request_id=request_id, error_detail=finished.error, result_json=finished.result
-        )
-        self._log.info(f"request {finished.state}", extra={"request_id": request_id})
-        self._on_change()
+    def _ended(self, finished: Finished | None) -> None:
+        if finished is not None:
+            self.finished(finished)
+
+    async def _surely(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Write until the disk takes it: what the agent did can't be done again to have another try."""
+        delay = _RETRY_SECONDS
+        while True:
+            try:
+                return await write()
+            except QueueUnavailable as error:
+                self._log.error("an outcome can't be written; trying again", extra={"error": str(error)})
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, _LAST_RETRY_SECONDS)

@@ -1,33 +1,56 @@
 """Durable requests: what was accepted is on disk, in one order, and is carried out at most once.
 
-Owns `queue.sqlite`: the contract's tables, and beside them tables of our own for the order and the
-agent's instances. Callers own what a request means and who carries it out. `open_queue` gives the
+Owns `queue.sqlite`: the contract's tables, and beside them tables of our own for the order, the agent's
+instances and the turns. Callers own what a request means and who carries it out. `open_queue` gives the
 `Queue`; one process has it open at a time, which the caller's lock on the gateway root ensures.
 """
 
+from posthouse.queue.opening import DIED_RUNNING, set_aside_at
+from posthouse.queue.pruning import Limits
 from posthouse.queue.queue import (
     Accepted,
+    Choice,
+    Claim,
+    Coalesced,
     Counts,
+    Decided,
     Finished,
+    Found,
     Instance,
+    LeftTurn,
+    NothingToDecide,
     Queue,
+    QueueFull,
     QueueUnavailable,
     Request,
     Result,
     Row,
+    SetAside,
 )
 from posthouse.queue.sqlite import depth_of, open_queue
 
 __all__ = [
+    "DIED_RUNNING",
     "Accepted",
+    "Choice",
+    "Claim",
+    "Coalesced",
     "Counts",
+    "Decided",
     "Finished",
+    "Found",
     "Instance",
+    "LeftTurn",
+    "Limits",
+    "NothingToDecide",
     "Queue",
+    "QueueFull",
     "QueueUnavailable",
     "Request",
     "Result",
     "Row",
+    "SetAside",
     "depth_of",
     "open_queue",
+    "set_aside_at",
 ]

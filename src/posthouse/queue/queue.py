@@ -1,12 +1,17 @@
 """The contract of the queue, and the values that go through it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from posthouse.errors import Unavailable
+from posthouse.errors import Conflict, Unavailable
 
 State = Literal["accepted", "running", "completed", "failed", "coalesced"]
+#: What somebody may decide about work that waits for an agent which was replaced.
+Choice = Literal["replay", "discard"]
+#: How a replaced agent's epoch was decided: by somebody, or by our own relaunch with nothing waiting.
+Decision = Literal["replay", "discard", "relaunch"]
 
 
 class QueueUnavailable(Unavailable):
@@ -15,13 +20,25 @@ class QueueUnavailable(Unavailable):
     code = "queue_unavailable"
 
 
+class QueueFull(Unavailable):
+    """Too much waits already. Nothing of the request was kept."""
+
+    code = "queue_full"
+
+
+class NothingToDecide(Conflict):
+    """The agent's current instance is decided already, or there is none."""
+
+    code = "nothing_to_decide"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What is asked, before it is accepted."""
 
     kind: str
     payload: Mapping[str, Any]
-    #: The agent instance it is meant for. Another one never gets it.
+    #: The agent instance it is meant for. Another one gets it only if somebody decides so.
     epoch: int
 
 
@@ -34,7 +51,10 @@ class Row:
     kind: str
     payload: Mapping[str, Any]
     state: State
+    #: The agent instance it was accepted for.
     epoch: int
+    #: The agent instance that may carry it out: a newer one after a replay was decided.
+    carrier: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +68,35 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Coalesced:
+    """Control intents that were dropped because others do what they would have done."""
+
+    coalesced_at_utc: str
+    request_ids: tuple[str, ...]
+    #: What is left of the run, by id, and what it does in the order of execution.
+    effective_request_ids: tuple[str, ...]
+    effective_actions: tuple[str, ...]
+    next_request_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What became of an attempt to take a request."""
+
+    #: False: it is not the next one (any more), and nobody took anything.
+    is_taken: bool
+    coalesced: Coalesced | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """How a request ended."""
 
     state: Literal["completed", "failed"]
     #: Why it failed, for a person.
     error: str | None = None
+    #: Its turn was left running, and its outcome is not known yet.
+    turn_goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +107,7 @@ class Finished:
     state: Literal["completed", "failed"]
     error: str | None
     #: What the contract keeps of a completed request.
-    result: Mapping[str, Any] | None
+    result: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +132,44 @@ class Instance:
     is_decided: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What was decided about the current instance, and which waiting requests that concerned."""
+
+    decision: Decision
+    instance: Instance
+    decided_at_utc: str
+    #: Replayed or discarded, in their order.
+    request_ids: tuple[str, ...] = ()
+    #: Why the discarded ones failed.
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftTurn:
+    """A headless turn that was begun for a request, and whose end nobody has recorded."""
+
+    request_id: str
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """A queue that could not be read, kept for whoever wants to look at it."""
+
+    kept_as: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was found when the queue was opened."""
+
+    #: Requests that ran when the last process died; they are failed now.
+    failed: Sequence[Finished] = ()
+    set_aside: SetAside | None = None
+
+
 class Queue(Protocol):
     """The requests of one session.
 
@@ -99,17 +180,28 @@ class Queue(Protocol):
     def counts(self) -> Counts:
         """What is open. Costs nothing."""
 
+    @property
+    def found(self) -> Found:
+        """What opening it found."""
+
     async def put(self, request: Request, *, start: bool = False) -> Accepted:
         """Accept *request* behind all earlier ones; with *start* it is running at once.
 
         A process that dies before this returns may or may not have accepted it.
+
+        Raises:
+            QueueFull: Too much waits. What starts at once does not wait, and is always taken.
         """
 
-    async def next(self, epoch: int) -> Row | None:
-        """The oldest accepted request, if it is meant for *epoch*. Nothing changes."""
+    async def next(self) -> Row | None:
+        """The request that is carried out next, whoever may carry it out. Nothing changes."""
 
-    async def claim(self, request_id: str) -> bool:
-        """Take an accepted request for carrying it out. False: it is no longer there to take."""
+    async def claim(self, request_id: str, *, turn_id: str | None = None) -> Claim:
+        """Take the next request for carrying it out, if it is still *request_id*.
+
+        Control intents at the head of the queue are coalesced in the same step. *turn_id* names the
+        headless turn that will carry it out; it is on disk before that turn begins.
+        """
 
     async def release(self, request_id: str) -> bool:
         """Give a claimed request back, in its old place. False: it was not running."""
@@ -117,15 +209,40 @@ class Queue(Protocol):
     async def finish(self, request_id: str, result: Result) -> Finished | None:
         """End a running request. None: it was not running, and stays what it was."""
 
+    async def refuse(self, request_id: str, error: str) -> Finished | None:
+        """Fail a request that waits. None: it does not wait, and stays what it was."""
+
     async def latest_instance(self) -> Instance | None:
         """The agent instance that was observed last; None before the first."""
 
-    async def observe(self, instance_id: str, *, is_known: bool) -> Instance:
+    async def observe(self, instance_id: str, *, is_known: bool) -> tuple[Instance, Decided | None]:
         """Record which agent instance stands behind the session now; a new one gets a new epoch.
 
         The first ever is decided. A later one is decided when it *is_known* to be our own relaunch
-        and no request waits for an older one; otherwise it stays undecided until somebody decides.
+        and no request waits for an older one; otherwise it stays undecided until `decide`.
         """
+
+    async def decide(self, choice: Choice) -> Decided:
+        """Decide about the current instance: it is given what waits, or what waits is failed.
+
+        Raises:
+            NothingToDecide: It is decided already.
+        """
+
+    async def open_turn_id(self) -> str | None:
+        """The turn of the oldest open prompt that has one: begun already, or named by its caller."""
+
+    async def left_turns(self) -> list[LeftTurn]:
+        """Turns of requests that are over, whose end was never recorded."""
+
+    async def record_turn(self, request_id: str, outcome: str) -> Finished | None:
+        """Record how a left turn ended, also in its failed request's reason, which is returned.
+
+        None: its end was recorded before.
+        """
+
+    async def prune(self) -> int:
+        """Drop some of the history that is beyond its limits; how much was dropped. 0: nothing is left to."""
 
     async def close(self) -> None:
         """Finish what was asked for and let go of the file. Later calls fail."""

@@ -78,6 +78,21 @@ CREATE TABLE IF NOT EXISTS posthouse_instances (
   decision TEXT
 );
 
+-- Old requests that somebody decided to give to a newer instance. Their own rows keep the epoch they were
+-- accepted for.
+CREATE TABLE IF NOT EXISTS posthouse_replays (
+  request_id TEXT PRIMARY KEY,
+  epoch INTEGER NOT NULL
+) WITHOUT ROWID;
+-- Which headless turn carries out which request, on disk before the turn begins: a turn outlives its gateway.
+CREATE TABLE IF NOT EXISTS posthouse_turns (
+  request_id TEXT PRIMARY KEY,
+  turn_id TEXT NOT NULL,
+  outcome TEXT,
+  ended_at_utc TEXT
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS posthouse_open_turns ON posthouse_turns (request_id) WHERE outcome IS NULL;
+
 -- seed_notifier --
 -- The contract's singleton exists, disabled, from the first moment.
 INSERT OR IGNORE INTO gateway_mail_notifier (singleton, updated_at_utc) VALUES (1, :now);
@@ -89,10 +104,15 @@ SELECT request_id, state IN ('accepted', 'running') FROM gateway_requests
 WHERE request_id NOT IN (SELECT request_id FROM posthouse_requests)
 ORDER BY accepted_at_utc, rowid;
 
--- fail_running --
--- What ran when the process died may have reached the agent: it is never repeated.
+-- running --
+-- Only open requests are looked at: the history may be long.
+SELECT request_id FROM posthouse_requests JOIN gateway_requests USING (request_id)
+WHERE is_open = 1 AND state = 'running' ORDER BY sequence;
+
+-- fail --
+-- An end that no execution brought about: discarded, refused, or running when the process died.
 UPDATE gateway_requests SET state = 'failed', finished_at_utc = :now, error_detail = :error
-WHERE state = 'running';
+WHERE request_id = :request_id AND state IN ('accepted', 'running');
 
 -- close_finished --
 UPDATE posthouse_requests SET is_open = 0
@@ -112,15 +132,25 @@ VALUES (:request_id, :kind, :payload, :state, :now, :started, :epoch);
 -- put_order --
 INSERT INTO posthouse_requests (request_id) VALUES (:request_id);
 
--- next --
--- The oldest accepted request whatever its epoch: a later one never overtakes it.
-SELECT sequence, request_id, request_kind, payload_json, state, managed_agent_instance_epoch
+-- accepted --
+-- From the oldest on, whatever its epoch: a later one never overtakes it. Read row by row, as far as needed.
+SELECT sequence, request_id, request_kind, payload_json, state, managed_agent_instance_epoch,
+  coalesce(posthouse_replays.epoch, managed_agent_instance_epoch)
 FROM posthouse_requests JOIN gateway_requests USING (request_id)
-WHERE is_open = 1 AND state = 'accepted' ORDER BY sequence LIMIT 1;
+  LEFT JOIN posthouse_replays USING (request_id)
+WHERE is_open = 1 AND state = 'accepted' ORDER BY sequence;
+
+-- accepted_ids --
+SELECT request_id FROM posthouse_requests JOIN gateway_requests USING (request_id)
+WHERE is_open = 1 AND state = 'accepted' ORDER BY sequence;
 
 -- claim --
 -- The UPDATE is the lock: a row is taken once.
 UPDATE gateway_requests SET state = 'running', started_at_utc = :now
+WHERE request_id = :request_id AND state = 'accepted';
+
+-- coalesce --
+UPDATE gateway_requests SET state = 'coalesced', finished_at_utc = :now, result_json = :result
 WHERE request_id = :request_id AND state = 'accepted';
 
 -- release --
@@ -145,3 +175,74 @@ SELECT epoch, instance_id, decision FROM posthouse_instances ORDER BY epoch DESC
 -- add_instance --
 INSERT INTO posthouse_instances (epoch, instance_id, observed_at_utc, decision)
 VALUES (:epoch, :instance_id, :now, :decision);
+
+-- decide --
+UPDATE posthouse_instances SET decision = :decision WHERE epoch = :epoch AND decision IS NULL;
+
+-- replay --
+INSERT INTO posthouse_replays (request_id, epoch) VALUES (:request_id, :epoch)
+ON CONFLICT (request_id) DO UPDATE SET epoch = excluded.epoch;
+
+-- link_turn --
+-- A request that went back in line and is taken again begins another turn.
+INSERT INTO posthouse_turns (request_id, turn_id) VALUES (:request_id, :turn_id)
+ON CONFLICT (request_id) DO UPDATE SET turn_id = excluded.turn_id, outcome = NULL, ended_at_utc = NULL;
+
+-- unlink_turn --
+DELETE FROM posthouse_turns WHERE request_id = :request_id;
+
+-- end_turn --
+UPDATE posthouse_turns SET outcome = :outcome, ended_at_utc = :now
+WHERE request_id = :request_id AND outcome IS NULL;
+
+-- open_turns --
+SELECT request_id, turn_id FROM posthouse_turns WHERE outcome IS NULL;
+
+-- explain --
+-- What was found out later about a request that failed when its gateway went away.
+UPDATE gateway_requests SET error_detail = error_detail || :more
+WHERE request_id = :request_id AND state = 'failed';
+
+-- oldest_kept --
+-- The sequence below which requests are beyond the newest :keep finished ones; none when there are fewer.
+SELECT sequence FROM posthouse_requests WHERE is_open = 0 ORDER BY sequence DESC LIMIT 1 OFFSET :keep - 1;
+
+-- prunable --
+-- Finished requests beyond the newest :many, and those beyond the newest :few that ended before :before.
+SELECT request_id FROM posthouse_requests LEFT JOIN gateway_requests USING (request_id)
+WHERE is_open = 0 AND (sequence < :many OR (sequence < :few AND finished_at_utc < :before))
+ORDER BY sequence LIMIT :batch;
+
+-- prune_request --
+DELETE FROM gateway_requests WHERE request_id = :request_id AND state NOT IN ('accepted', 'running');
+
+-- prune_order --
+DELETE FROM posthouse_requests WHERE request_id = :request_id AND is_open = 0;
+
+-- prune_replay --
+DELETE FROM posthouse_replays WHERE request_id = :request_id;
+
+-- prune_audit --
+-- One row for each poll of the notifier; the newest tell what matters.
+DELETE FROM gateway_notifier_audit WHERE audit_id IN (
+  SELECT audit_id FROM gateway_notifier_audit
+  WHERE audit_id <= (SELECT max(audit_id) FROM gateway_notifier_audit) - :keep LIMIT :batch);
+
+-- error_of --
+SELECT error_detail FROM gateway_requests WHERE request_id = :request_id;
+
+-- state_of --
+SELECT state FROM gateway_requests WHERE request_id = :request_id;
+
+-- free_pages --
+PRAGMA freelist_count;
+
+-- give_back --
+-- One page: the sqlite3 module takes the first page for the end of the statement.
+PRAGMA incremental_vacuum(1);
+
+-- open_turn_id --
+-- The turn of the oldest open prompt that has one: begun already, or named by its caller.
+SELECT coalesce(posthouse_turns.turn_id, json_extract(payload_json, '$.turn_id')) AS turn
+FROM posthouse_requests JOIN gateway_requests USING (request_id) LEFT JOIN posthouse_turns USING (request_id)
+WHERE is_open = 1 AND request_kind = 'submit_prompt' AND turn IS NOT NULL ORDER BY sequence LIMIT 1;

@@ -4,17 +4,36 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from posthouse.queue.queue import Accepted, Counts, Finished, Instance, QueueUnavailable, Request, Result, Row
+from posthouse.queue import epochs, opening, pruning, turns
+from posthouse.queue.pruning import Limits
+from posthouse.queue.queue import (
+    Accepted,
+    Choice,
+    Claim,
+    Counts,
+    Decided,
+    Finished,
+    Found,
+    Instance,
+    LeftTurn,
+    QueueUnavailable,
+    Request,
+    Result,
+    Row,
+)
 from posthouse.queue.statements import named
-from posthouse.queue.store import Store, connect
+from posthouse.queue.store import MAX_WAITING, Store
 from posthouse.queue.writer import Writer
+from posthouse.support import clock
 
 
 class SqliteQueue:
     """A `Queue` in one file."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, found: Found, limits: Limits) -> None:
         self._writer = writer
+        self._limits = limits
+        self.found = found
 
     @property
     def counts(self) -> Counts:
@@ -23,11 +42,11 @@ class SqliteQueue:
     async def put(self, request: Request, *, start: bool = False) -> Accepted:
         return await self._writer.do(lambda store: store.put(request, start=start))
 
-    async def next(self, epoch: int) -> Row | None:
-        return await self._writer.do(lambda store: store.next(epoch))
+    async def next(self) -> Row | None:
+        return await self._writer.do(Store.next)
 
-    async def claim(self, request_id: str) -> bool:
-        return await self._writer.do(lambda store: store.claim(request_id))
+    async def claim(self, request_id: str, *, turn_id: str | None = None) -> Claim:
+        return await self._writer.do(lambda store: store.claim(request_id, turn_id=turn_id))
 
     async def release(self, request_id: str) -> bool:
         return await self._writer.do(lambda store: store.release(request_id))
@@ -35,31 +54,55 @@ class SqliteQueue:
     async def finish(self, request_id: str, result: Result) -> Finished | None:
         return await self._writer.do(lambda store: store.finish(request_id, result))
 
-    async def observe(self, instance_id: str, *, is_known: bool) -> Instance:
-        return await self._writer.do(lambda store: store.observe(instance_id, is_known=is_known))
+    async def refuse(self, request_id: str, error: str) -> Finished | None:
+        return await self._writer.do(lambda store: store.refuse(request_id, error))
 
     async def latest_instance(self) -> Instance | None:
-        return await self._writer.do(Store.latest_instance)
+        return await self._writer.do(epochs.latest)
+
+    async def observe(self, instance_id: str, *, is_known: bool) -> tuple[Instance, Decided | None]:
+        return await self._writer.do(lambda store: epochs.observe(store, instance_id, is_known=is_known))
+
+    async def decide(self, choice: Choice) -> Decided:
+        return await self._writer.do(lambda store: epochs.decide(store, choice))
+
+    async def open_turn_id(self) -> str | None:
+        return await self._writer.do(turns.open_id)
+
+    async def left_turns(self) -> list[LeftTurn]:
+        return await self._writer.do(turns.left)
+
+    async def record_turn(self, request_id: str, outcome: str) -> Finished | None:
+        return await self._writer.do(lambda store: turns.record(store, request_id, outcome))
+
+    async def prune(self) -> int:
+        dropped = await self._writer.do(lambda store: pruning.prune(store, self._limits, now=clock.now()))
+        if dropped:
+            await self._writer.do(pruning.give_back)
+        return dropped
 
     async def close(self) -> None:
         await self._writer.close()
 
 
-async def open_queue(path: Path) -> SqliteQueue:
+async def open_queue(
+    path: Path, *, max_waiting: int = MAX_WAITING, limits: Limits | None = None
+) -> SqliteQueue:
     """Open the queue at *path*, creating it if need be, with last time's running requests failed.
+
+    A file that is broken is set aside and a new one begun; `found` tells.
 
     Raises:
         QueueUnavailable: The file can't be used.
     """
-    connection = connect(path)
-    store = Store(connection)
-    writer = Writer(connection, store)
+    connection, set_aside = opening.open_file(path)
+    writer = Writer(connection, Store(connection, max_waiting=max_waiting))
     try:
-        await writer.do(Store.recover)
+        failed = await writer.do(opening.recover)
     except QueueUnavailable:
         await writer.close()
         raise
-    return SqliteQueue(writer)
+    return SqliteQueue(writer, Found(failed=tuple(failed), set_aside=set_aside), limits or Limits())
 
 
 def depth_of(path: Path) -> int:

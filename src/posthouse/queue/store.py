@@ -5,14 +5,16 @@ Called by one thread at a time, inside a transaction that the caller begins and 
 
 import json
 import sqlite3
-from pathlib import Path
+from collections.abc import Iterator
 
+from posthouse.queue import coalescing
 from posthouse.queue.queue import (
     Accepted,
+    Claim,
+    Coalesced,
     Counts,
     Finished,
-    Instance,
-    QueueUnavailable,
+    QueueFull,
     Request,
     Result,
     Row,
@@ -20,57 +22,36 @@ from posthouse.queue.queue import (
 from posthouse.queue.statements import named
 from posthouse.support import clock, ids
 
-#: Told to whoever asks what became of a request that ran when the gateway died.
-DIED_RUNNING = "the gateway stopped while this request ran; it may have reached the agent and is not repeated"
-#: Only a foreign writer can make us wait; readers never do.
-_BUSY_SECONDS = 1.0
-_FIRST, _OWN_RELAUNCH = "first", "relaunch"
-
-
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the file with every commit on disk when it returns.
-
-    Raises:
-        QueueUnavailable: It can't be opened or is no database.
-    """
-    try:
-        path.touch(mode=0o600)  # SQLite would create it readable by others
-        connection = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
-        )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.executescript(named()["schema"])
-    except (sqlite3.Error, OSError) as error:
-        raise QueueUnavailable(f"{path} can't be used: {error}") from error
-    return connection
+#: More than anybody waits for; a caller that goes round in a loop is stopped before the disk is.
+MAX_WAITING = 20_000
 
 
 class Store:
     """The rows behind one connection, and how many of them are open."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, max_waiting: int = MAX_WAITING) -> None:
         self._connection = connection
+        self._max_waiting = max_waiting
         self.counts = Counts()
 
-    def recover(self) -> None:
-        """Fail what ran when the last process died; keep what was accepted."""
-        now = clock.iso_seconds(clock.now())
-        self._run("seed_notifier", now=now)
-        self._run("adopt")
-        self._run("fail_running", now=now, error=DIED_RUNNING)
-        self._run("close_finished")
-        self.recount()
+    def run(self, statement: str, **parameters: object) -> sqlite3.Cursor:
+        """Send the statement of that name."""
+        return self._connection.execute(named()[statement], parameters)
 
     def recount(self) -> None:
         """Learn the counts from the rows again."""
-        self.counts = Counts(*self._run("count").fetchone())
+        self.counts = Counts(*self.run("count").fetchone())
 
     def put(self, request: Request, *, start: bool) -> Accepted:
+        if not start and self.counts.accepted >= self._max_waiting:
+            raise QueueFull(
+                f"{self.counts.accepted} requests wait already, which is the limit; "
+                "ask again when some have been carried out"
+            )
         moment = clock.now()
         now = clock.iso_seconds(moment)
         request_id = f"gwreq-{clock.compact(moment)}-{ids.hex_id(8)}"
-        self._run(
+        self.run(
             "put",
             request_id=request_id,
             kind=request.kind,
@@ -80,43 +61,41 @@ class Store:
             started=now if start else None,
             epoch=request.epoch,
         )
-        self._run("put_order", request_id=request_id)
+        self.run("put_order", request_id=request_id)
         self._count(accepted=0 if start else 1, running=1 if start else 0)
         return Accepted(request_id=request_id, accepted_at_utc=now, depth=self.counts.depth)
 
-    def next(self, epoch: int) -> Row | None:
-        found = self._run("next").fetchone()
-        if found is None or found[5] != epoch:
-            return None
-        sequence, request_id, kind, payload, state, _ = found
-        return Row(
-            sequence=sequence,
-            request_id=request_id,
-            kind=kind,
-            payload=json.loads(payload),
-            state=state,
-            epoch=epoch,
-        )
+    def next(self) -> Row | None:
+        planned = coalescing.plan(self._accepted())
+        return None if planned is None else planned.effective[0]
 
-    def claim(self, request_id: str) -> bool:
-        taken = self._run("claim", request_id=request_id, now=clock.iso_seconds(clock.now())).rowcount == 1
-        if taken:
-            self._count(accepted=-1, running=1)
-        return taken
+    def claim(self, request_id: str, *, turn_id: str | None) -> Claim:
+        planned = coalescing.plan(self._accepted())
+        if planned is None:
+            return Claim(is_taken=False)
+        coalesced = self._coalesce(planned) if planned.superseded else None
+        if planned.effective[0].request_id != request_id:
+            return Claim(is_taken=False, coalesced=coalesced)
+        self.run("claim", request_id=request_id, now=_now())
+        if turn_id is not None:
+            self.run("link_turn", request_id=request_id, turn_id=turn_id)
+        self._count(accepted=-1, running=1)
+        return Claim(is_taken=True, coalesced=coalesced)
 
     def release(self, request_id: str) -> bool:
-        given = self._run("release", request_id=request_id).rowcount == 1
+        given = self.run("release", request_id=request_id).rowcount == 1
         if given:
+            self.run("unlink_turn", request_id=request_id)
             self._count(accepted=1, running=-1)
         return given
 
     def finish(self, request_id: str, result: Result) -> Finished | None:
-        now = clock.iso_seconds(clock.now())
-        running = self._run("kind_of_running", request_id=request_id).fetchone()
+        running = self.run("kind_of_running", request_id=request_id).fetchone()
         if running is None:
             return None
+        now = _now()
         kept = {"completed_at_utc": now, "request_kind": running[0]} if result.state == "completed" else None
-        self._run(
+        self.run(
             "finish",
             request_id=request_id,
             state=result.state,
@@ -124,34 +103,67 @@ class Store:
             error=result.error,
             result=None if kept is None else json.dumps(kept),
         )
-        self._run("finish_order", request_id=request_id)
+        self.run("finish_order", request_id=request_id)
+        if not result.turn_goes_on:
+            self.run("end_turn", request_id=request_id, outcome=result.state, now=now)
         self._count(running=-1)
         return Finished(request_id=request_id, state=result.state, error=result.error, result=kept)
 
-    def latest_instance(self) -> Instance | None:
-        newest = self._run("newest_instance").fetchone()
-        if newest is None:
+    def refuse(self, request_id: str, error: str) -> Finished | None:
+        if self.run("state_of", request_id=request_id).fetchone() != ("accepted",):
             return None
-        return Instance(epoch=newest[0], instance_id=newest[1], is_decided=newest[2] is not None)
+        self._count(accepted=-1)
+        return self.fail(request_id, error)
 
-    def observe(self, instance_id: str, *, is_known: bool) -> Instance:
-        latest = self.latest_instance()
-        if latest is not None and latest.instance_id == instance_id:
-            return latest
-        epoch = 1 if latest is None else latest.epoch + 1
-        decision = _decision(is_first=latest is None, is_known=is_known, waiting=self.counts.depth)
-        now = clock.iso_seconds(clock.now())
-        self._run("add_instance", epoch=epoch, instance_id=instance_id, now=now, decision=decision)
-        return Instance(epoch=epoch, instance_id=instance_id, is_decided=decision is not None)
+    def fail(self, request_id: str, error: str) -> Finished:
+        """End an open request that nobody carries out. The caller counts."""
+        self.run("fail", request_id=request_id, now=_now(), error=error)
+        self.run("finish_order", request_id=request_id)
+        return Finished(request_id=request_id, state="failed", error=error)
 
-    def _run(self, statement: str, **parameters: object) -> sqlite3.Cursor:
-        return self._connection.execute(named()[statement], parameters)
+    def _accepted(self) -> Iterator[Row]:
+        """Accepted requests from the oldest on. Read only as far as somebody looks."""
+        cursor = self.run("accepted")
+        try:
+            for sequence, request_id, kind, payload, state, epoch, carrier in cursor:
+                yield Row(
+                    sequence=sequence,
+                    request_id=request_id,
+                    kind=kind,
+                    payload=json.loads(payload),
+                    state=state,
+                    epoch=epoch,
+                    carrier=carrier,
+                )
+        finally:
+            cursor.close()
+
+    def _coalesce(self, planned: coalescing.Plan) -> Coalesced:
+        now = _now()
+        actions = tuple(str(coalescing.action_of(row)) for row in planned.effective)
+        for one in planned.superseded:
+            result = {
+                "coalesced_at_utc": now,
+                "coalesced_into_request_id": one.by.request_id,
+                "coalesced_reason": coalescing.REASON,
+                "effective_actions": actions,
+                "original_action": coalescing.action_of(one.row),
+            }
+            told = json.dumps(result, sort_keys=True)
+            self.run("coalesce", request_id=one.row.request_id, now=now, result=told)
+            self.run("finish_order", request_id=one.row.request_id)
+        self._count(accepted=-len(planned.superseded))
+        return Coalesced(
+            coalesced_at_utc=now,
+            request_ids=tuple(one.row.request_id for one in planned.superseded),
+            effective_request_ids=tuple(sorted(row.request_id for row in planned.effective)),
+            effective_actions=actions,
+            next_request_id=planned.effective[0].request_id,
+        )
 
     def _count(self, *, accepted: int = 0, running: int = 0) -> None:
         self.counts = Counts(self.counts.accepted + accepted, self.counts.running + running)
 
 
-def _decision(*, is_first: bool, is_known: bool, waiting: int) -> str | None:
-    if is_first:
-        return _FIRST
-    return _OWN_RELAUNCH if is_known and waiting == 0 else None
+def _now() -> str:
+    return clock.iso_seconds(clock.now())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from posthouse.queue import opening
 from posthouse.queue.queue import Counts, QueueUnavailable
 from posthouse.queue.store import Store
 from posthouse.support import crashpoints
@@ -86,6 +87,8 @@ class Writer:
 
     def _commit(self, batch: list[_Job]) -> None:
         try:
+            if self._connection.in_transaction:  # an undo that failed: nothing of it may be committed now
+                self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
             for job in batch:
                 self._run(job)
@@ -102,7 +105,9 @@ class Writer:
         self._connection.execute("SAVEPOINT job")
         try:
             job.value = job.run(self._store)
-        except Exception as error:  # noqa: BLE001 - it is the asker's to handle, and must not end the writer
+        except Exception as error:  # it is the asker's to handle, and must not end the writer
+            if isinstance(error, sqlite3.Error) and not self._connection.in_transaction:
+                raise  # a full or failing disk: SQLite has undone the whole batch already
             job.error = _translated(error)
             self._store.counts = counts
             self._connection.execute("ROLLBACK TO job")
@@ -110,11 +115,15 @@ class Writer:
 
     def _undo(self, batch: list[_Job], error: sqlite3.Error) -> None:
         """Leave the connection usable: a full disk may be emptied."""
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
         self._store.counts = self.counts
         for job in batch:
             job.error = job.error or _translated(error)
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error as refused:
+            # The next batch tries again; until then every request is refused, and told why.
+            error.add_note(f"and it could not be undone: {refused}")
 
 
 def _deliver(batch: list[_Job]) -> None:
@@ -125,6 +134,7 @@ def _deliver(batch: list[_Job]) -> None:
 def _translated(error: Exception) -> Exception:
     if not isinstance(error, sqlite3.Error):
         return error
-    unavailable = QueueUnavailable(f"the queue could not be written: {error}")
+    hint = "; attach the gateway anew, which sets the file aside" if opening.is_broken(error) else ""
+    unavailable = QueueUnavailable(f"the queue could not be written: {error}{hint}")
     unavailable.__cause__ = error
     return unavailable

@@ -72,6 +72,15 @@ class LegacyBackend(InvalidInput):
         super().__init__(f"backend {backend} is only shown, never driven: start a new session")
 
 
+class Unreachable(Unavailable):
+    """The agent's tmux server does not answer, so nothing about it is known; nothing was touched."""
+
+    code = "agent_unreachable"
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__(f"agent {agent.name!r} can't be reached: {agent.detail}")
+
+
 class StillAlive(Unavailable):
     """Processes of the agent could not be ended."""
 
@@ -149,19 +158,15 @@ class Agents:
             raise AmbiguousName(name or "", found)
         return liveness.probe_pane(found[0])
 
-    def refuse_legacy(self, agent: Agent) -> None:
-        """Raises:
-        LegacyBackend: The agent's backend is recognised and no more.
-        """
-        if agent.record.identity.backend in LEGACY:
-            raise LegacyBackend(agent.record.identity.backend)
-
     def stop(self, agent: Agent, *, reason: str = "stopped by user") -> None:
         """End the agent and everything below it; its record stays, relaunchable. A second call is harmless.
 
         Raises:
+            LegacyBackend, Unreachable: Its backend is only shown, or its tmux server does not answer;
+                nothing was touched.
             StillAlive: A process would not end; the record is left active.
         """
+        refuse_legacy(agent)
         with self.registry.locked(agent.agent_id):
             self._end(agent, reason=reason)
 
@@ -173,8 +178,10 @@ class Agents:
 
         Raises:
             Conflict: Its manifest is unusable, or it was joined and can't be started by us.
+            Unreachable: Its tmux server does not answer; nothing was touched.
         """
-        self.refuse_legacy(agent)
+        refuse_legacy(agent)
+        require_answer(agent)
         found = agent.session
         if found is None:
             raise Conflict(f"agent {agent.name!r} can't be relaunched: {agent.detail}")
@@ -223,6 +230,7 @@ class Agents:
         return liveness.probe(records)
 
     def _end(self, agent: Agent, *, reason: str) -> None:
+        require_answer(agent)
         if agent.session is not None:
             self._companions.detach_gateway(agent.session)
             self._companions.end_turn(agent.session)
@@ -243,7 +251,7 @@ class Agents:
                 held,
                 lifecycle=Lifecycle(
                     state="stopped",
-                    relaunchable=True,
+                    relaunchable=held.lifecycle.relaunchable,
                     state_updated_at=moment,
                     stopped_at=moment,
                     stop_reason=reason,
@@ -268,6 +276,22 @@ class Agents:
             )
 
         self.registry.change(record.agent_id, record.generation_id, changed)
+
+
+def refuse_legacy(agent: Agent) -> None:
+    """Raises:
+    LegacyBackend: The agent's backend is recognised and no more.
+    """
+    if agent.record.identity.backend in LEGACY:
+        raise LegacyBackend(agent.record.identity.backend)
+
+
+def require_answer(agent: Agent) -> None:
+    """Raises:
+    Unreachable: The agent's tmux server does not answer.
+    """
+    if agent.session is not None and agent.health == "unknown":
+        raise Unreachable(agent)
 
 
 def _close_terminal(tmux: Tmux, session_name: str) -> None:

@@ -1,4 +1,4 @@
-"""The manifest and the record of a session that is about to start. Pure: ids and times come in."""
+"""The files of a session that is about to start. Pure: ids and times come in."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from posthouse.contracts import names
 from posthouse.contracts import registry as r
 from posthouse.contracts.events import Detail, Style
 from posthouse.sessions import chat
+from posthouse.sessions.brain import Brain
 from posthouse.sessions.registry import lease
 from posthouse.sessions.session import TMUX_SOCKET
 from posthouse.tools.tool import Permissions
@@ -60,12 +61,7 @@ class Blueprint:
 def manifest_of(plan: Blueprint) -> m.Manifest:
     """The manifest before the terminal exists: pane and window are still null."""
     directory = str(plan.working_directory)
-    policy = m.LaunchPolicy(
-        requested_operator_prompt_mode="unattended" if plan.permissions == "all" else "as_is",
-        detected_tool_version=plan.tool_version,
-        selected_strategy_id=None,
-        selection_source="registry",
-    )
+    policy = _policy(plan)
     route = m.GatewayRoute(tmux_window_name=names.AGENT_WINDOW)
     manifest = m.Manifest(
         schema_version=m.SCHEMA_VERSION,
@@ -114,7 +110,9 @@ def record_of(plan: Blueprint) -> r.Record:
         agent_name=plan.agent_name,
         agent_id=plan.agent_id,
         generation_id=plan.generation_id,
-        lifecycle=r.Lifecycle(state="active", relaunchable=True, state_updated_at=plan.created_at_utc),
+        lifecycle=r.Lifecycle(
+            state="active", relaunchable=not plan.joined, state_updated_at=plan.created_at_utc
+        ),
         identity=r.Identity(backend=plan.backend, tool=plan.tool),
         runtime=r.Runtime(
             manifest_path=str(plan.session_root / names.MANIFEST_FILE),
@@ -128,7 +126,34 @@ def record_of(plan: Blueprint) -> r.Record:
     )
 
 
-def _launch_plan(plan: Blueprint, policy: m.LaunchPolicy) -> m.LaunchPlan:
+def brain_of(plan: Blueprint) -> Brain:
+    """The brain manifest of a session for which the user brought none."""
+    return Brain(
+        tool=plan.tool,
+        home_path=plan.home_path,
+        home_variable=plan.home_variable,
+        executable=plan.executable,
+        args=plan.args,
+        environment={},
+        credentials={},
+        agent_name=plan.agent_name,
+        agent_id=plan.agent_id,
+    )
+
+
+def _policy(plan: Blueprint) -> m.LaunchPolicy | None:
+    """None where the tool's version is not known: readers of the contract want the version in it."""
+    if plan.tool_version is None:
+        return None
+    return m.LaunchPolicy(
+        requested_operator_prompt_mode="unattended" if plan.permissions == "all" else "as_is",
+        detected_tool_version=plan.tool_version,
+        selected_strategy_id=f"{plan.tool}-{plan.permissions}",
+        selection_source="registry",
+    )
+
+
+def _launch_plan(plan: Blueprint, policy: m.LaunchPolicy | None) -> m.LaunchPlan:
     metadata: dict[str, Any] = {
         "headless_display_style": plan.style,
         "headless_display_detail": plan.detail,

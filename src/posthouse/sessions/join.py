@@ -5,6 +5,7 @@ from pathlib import Path
 
 from posthouse import tools
 from posthouse.contracts import identity, names
+from posthouse.contracts.registry import ENDED
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.sessions import blueprint, brain, publication, secrets, session, start
 from posthouse.sessions.blueprint import Blueprint
@@ -15,6 +16,7 @@ from posthouse.sessions.session import Session
 from posthouse.support import clock, files, ids
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Tmux
+from posthouse.terminal.pane import Pane
 
 
 class CantJoin(InvalidInput):
@@ -37,32 +39,40 @@ class JoinSpec:
 def join(spec: JoinSpec, here: Place, roots: Roots, registry: Registry) -> Session:
     """Adopt the agent in window 0, pane 0 of *here*. It has no hooks, so there is less evidence.
 
+    A session that counts its windows from 1 is numbered anew.
+
     Raises:
         CantJoin: Nothing runs there.
         Conflict: The session or the name is managed already.
     """
-    tool = tools.load(spec.tool)
-    name = identity.user_name(spec.name)
-    agent_id = (
-        identity.component(spec.agent_id, what="agent id") if spec.agent_id else identity.default_id(name)
-    )
     tmux = Tmux(here.server)
-    pane = terminal.agent_pane(tmux, here.session_name)
-    if pane.dead:
-        raise CantJoin(f"window 0 of tmux session {here.session_name!r} runs nothing")
+    plan = _plan(spec, here, roots)
     if terminal.environment(tmux, here.session_name).get(names.MANIFEST_PATH):
         raise Conflict(f"tmux session {here.session_name!r} is managed already")
+    with registry.locked(plan.agent_id):
+        if _is_taken(spec, plan, registry):
+            raise Conflict(f"an agent {plan.agent_name!r} exists already: choose another name")
+        pane = _surface(tmux, here.session_name)
+        made = _write(plan)
+        registry.publish(blueprint.record_of(plan))
+        terminal.set_environment(tmux, here.session_name, start.discovery(made, roots))
+        return session.update(made, lambda manifest: start.with_pane(manifest, pane))
+
+
+def _plan(spec: JoinSpec, here: Place, roots: Roots) -> Blueprint:
+    tool = tools.load(spec.tool)
+    name = identity.user_name(spec.name)
     moment = clock.now()
     session_id = f"{blueprint.INTERACTIVE_BACKEND}-{clock.compact(moment)}-{ids.hex_id(8)}"
     root = roots.runtime / "sessions" / blueprint.INTERACTIVE_BACKEND / session_id
-    plan = Blueprint(
+    return Blueprint(
         session_root=root,
         created_at_utc=clock.iso_seconds(moment),
         generation_id=ids.generation(),
         backend=blueprint.INTERACTIVE_BACKEND,
         tool=spec.tool,
         agent_name=name,
-        agent_id=agent_id,
+        agent_id=identity.component(spec.agent_id or identity.default_id(name), what="agent id"),
         tmux_session_name=here.session_name,
         tmux_socket=here.server.socket,
         working_directory=spec.working_directory,
@@ -78,17 +88,39 @@ def join(spec: JoinSpec, here: Place, roots: Roots, registry: Registry) -> Sessi
         tool_version=tool.version(),
         joined=True,
     )
-    with registry.locked(agent_id):
-        if registry.get(agent_id) is not None:
-            raise Conflict(f"an agent {name!r} exists already: choose another name")
-        made = _write(plan)
-        registry.publish(blueprint.record_of(plan))
-        terminal.set_environment(tmux, here.session_name, start.discovery(made, roots))
-        return session.update(made, lambda manifest: start.with_pane(manifest, pane))
+
+
+def _is_taken(spec: JoinSpec, plan: Blueprint, registry: Registry) -> bool:
+    """As at a launch: with an id of its own, an agent may share its name.
+
+    What ended and can't be started again, as everything that was joined, gives its name to the next one.
+    """
+    standing = [
+        record
+        for record in registry.records()
+        if record.lifecycle.relaunchable or record.lifecycle.state not in ENDED
+    ]
+    return any(
+        record.agent_id == plan.agent_id
+        or (spec.agent_id is None and identity.same_agent(record.agent_name, plan.agent_name))
+        for record in standing
+    )
+
+
+def _surface(tmux: Tmux, session_name: str) -> Pane:
+    try:
+        pane = terminal.agent_pane(tmux, session_name)
+    except terminal.NoAgentPane:
+        terminal.keep_window_zero(tmux, session_name)
+        pane = terminal.agent_pane(tmux, session_name)
+    if pane.dead:
+        raise CantJoin(f"window 0 of tmux session {session_name!r} runs nothing")
+    return pane
 
 
 def _write(plan: Blueprint) -> Session:
     files.private_folder(plan.session_root)
+    brain.write(plan.brain_manifest_path, blueprint.brain_of(plan))
     brain.write_role(plan.agent_def_dir, plan.role_name, "")
     secrets.write(plan.session_root, {})
     made = session.write(plan.session_root, blueprint.manifest_of(plan))

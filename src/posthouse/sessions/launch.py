@@ -100,14 +100,14 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
         raise BadLaunch(f"{spec.brain_manifest} is for {given.tool}, not for {spec.tool}")
     prepared = given or own
     name = _name(spec, prepared)
-    agent_def_dir = spec.agent_def_dir or prepared.home_path.with_name(
-        prepared.home_path.name + ".definition"
-    )
     values = {**prepared.environment, **prepared.credentials, **spec.environment}
     backend = tool.headless_backend if spec.headless else blueprint.INTERACTIVE_BACKEND
     session_id = f"{backend}-{clock.compact(moment)}-{ids.hex_id(8)}"
+    session_root = roots.runtime / "sessions" / backend / session_id
+    # A home that the user brought may serve several agents, each with a role of its own.
+    beside = session_root / "definition" if given else own.home_path.with_suffix(".definition")
     plan = Blueprint(
-        session_root=roots.runtime / "sessions" / backend / session_id,
+        session_root=session_root,
         created_at_utc=clock.iso_seconds(moment),
         generation_id=ids.generation(),
         backend=backend,
@@ -120,7 +120,7 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
         role_name=spec.role_name,
         role_method=tool.role_method,
         brain_manifest_path=spec.brain_manifest or _brain_path(roots, prepared),
-        agent_def_dir=agent_def_dir,
+        agent_def_dir=spec.agent_def_dir or beside,
         executable=prepared.executable,
         args=prepared.args + spec.args,
         home_variable=prepared.home_variable,
@@ -182,7 +182,7 @@ def _write(prepared: Prepared) -> Session:
     plan = prepared.plan
     if prepared.owns_home:
         files.private_folder(plan.home_path)
-        brain.write(plan.brain_manifest_path, _brain_of(plan))
+        brain.write(plan.brain_manifest_path, blueprint.brain_of(plan))
     if not brain.role_path(plan.agent_def_dir, plan.role_name).exists():
         brain.write_role(plan.agent_def_dir, plan.role_name, prepared.role_text)
     files.private_folder(plan.session_root / spool.FOLDER)
@@ -218,20 +218,6 @@ def _own_home(spec: LaunchSpec, roots: Roots, tool: Tool) -> brain.Brain:
         executable=tool.executable(),
         environment={},
         credentials={},
-    )
-
-
-def _brain_of(plan: Blueprint) -> brain.Brain:
-    return brain.Brain(
-        tool=plan.tool,
-        home_path=plan.home_path,
-        home_variable=plan.home_variable,
-        executable=plan.executable,
-        args=plan.args,
-        environment={},
-        credentials={},
-        agent_name=plan.agent_name,
-        agent_id=plan.agent_id,
     )
 
 

@@ -3,13 +3,13 @@
 A record is a locator. tmux is asked once per server, however many agents it holds.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from posthouse.contracts.registry import ENDED, Record
-from posthouse.errors import PosthouseError, Unavailable
+from posthouse.errors import PosthouseError
 from posthouse.sessions import session
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
@@ -25,6 +25,8 @@ Health = Literal[
 ]
 
 
+#: How the agent's pane of each session of one server is.
+Surfaces = Mapping[str, terminal.Surface]
 #: States of a record whose agent is meant to run.
 RUNNING = frozenset({"active", "relaunching"})
 
@@ -61,32 +63,25 @@ def registered(registry: Registry, states: frozenset[str] | None = RUNNING) -> l
 
 def probe(records: Iterable[Record]) -> list[Agent]:
     """How each agent is, in the given order. One bad manifest or server spoils only its own agents."""
-    known: dict[Server, frozenset[str] | PosthouseError] = {}
+    known: dict[Server, Surfaces | PosthouseError] = {}
     return [_agent(record, known) for record in records]
 
 
 def probe_pane(agent: Agent) -> Agent:
-    """*agent* with a closer look: is its primary pane there, and does its program still run?"""
-    if agent.health != "healthy" or agent.session is None:
+    """*agent* with a closer look at a program that ended: how it did, where tmux knows."""
+    if agent.health != "degraded_missing_primary" or agent.session is None:
         return agent
     found = agent.session
     try:
         pane = terminal.agent_pane(found.tmux, found.tmux_session_name)
-    except Unavailable as error:
-        return Agent(record=agent.record, session=found, health="degraded_missing_primary", detail=str(error))
-    # Between turns a headless agent's pane runs nothing.
-    if pane.dead and not found.manifest.is_headless:
-        status = "" if pane.dead_status is None else f" with exit code {pane.dead_status}"
-        return Agent(
-            record=agent.record,
-            session=found,
-            health="degraded_missing_primary",
-            detail=f"the program ended{status}",
-        )
-    return agent
+    except PosthouseError as error:
+        return replace(agent, detail=str(error))
+    if pane.dead_status is None:
+        return agent
+    return replace(agent, detail=f"the program ended with exit code {pane.dead_status}")
 
 
-def _agent(record: Record, known: dict[Server, frozenset[str] | PosthouseError]) -> Agent:
+def _agent(record: Record, known: dict[Server, Surfaces | PosthouseError]) -> Agent:
     try:
         found = session.read(Path(record.runtime.manifest_path))
     except PosthouseError as error:
@@ -95,22 +90,28 @@ def _agent(record: Record, known: dict[Server, frozenset[str] | PosthouseError])
         return Agent(record=record, session=found, health="stopped", detail=record.lifecycle.stop_reason)
     server = found.tmux.server
     if server not in known:
-        known[server] = _names(server)
+        known[server] = _surfaces(server)
     alive = known[server]
     if isinstance(alive, PosthouseError):
         return Agent(record=record, session=found, health="unknown", detail=str(alive))
-    if record.terminal.current_session_name in alive:
-        return Agent(record=record, session=found, health="healthy")
-    return Agent(
-        record=record,
-        session=found,
-        health="stale_missing_session",
-        detail=f"its tmux session {record.terminal.current_session_name} is gone",
-    )
+    health, detail = _judged(record.terminal.current_session_name or "", alive, found)
+    return Agent(record=record, session=found, health=health, detail=detail)
 
 
-def _names(server: Server) -> frozenset[str] | PosthouseError:
+def _judged(session_name: str, alive: Surfaces, found: Session) -> tuple[Health, str | None]:
+    surface = alive.get(session_name)
+    if surface is None:
+        return "stale_missing_session", f"its tmux session {session_name} is gone"
+    if surface == "missing":
+        return "degraded_missing_primary", f"its tmux session {session_name} has no window 0"
+    # Between turns a headless agent's pane runs nothing.
+    if surface == "ended" and not found.manifest.is_headless:
+        return "degraded_missing_primary", "the program ended"
+    return "healthy", None
+
+
+def _surfaces(server: Server) -> Surfaces | PosthouseError:
     try:
-        return terminal.names(Tmux(server))
+        return terminal.surfaces(Tmux(server))
     except PosthouseError as error:
         return error

@@ -84,7 +84,10 @@ def append_line(path: Path, value: Mapping[str, Any]) -> None:
 
 def private_folder(path: Path) -> Path:
     """Make *path* and its missing parents, readable by the owner alone."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        # Not mkdir's own `parents`: those would be open to everyone.
+        private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 

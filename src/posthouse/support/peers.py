@@ -12,6 +12,7 @@ _REQUEST = 1
 _ESTABLISHED = 1
 _ALL_STATES = 0xFFFFFFFF
 _NO_COOKIE = b"\xff" * 8
+_KERNEL = (0, 0)
 
 #: Length, type, flags, sequence, sender.
 _HEADER = struct.Struct("=IHHII")
@@ -19,9 +20,12 @@ _HEADER = struct.Struct("=IHHII")
 _QUESTION = struct.Struct("=BBBxI")
 #: Source port, destination port, source, destination, interface, cookie.
 _CONNECTION = struct.Struct("!HH4s12x4s12x4x8s")
+#: Both ports and both addresses: what an answer must repeat.
+_ENDS = 36
 #: Family, state, timer, retransmissions; the connection; expiry, queues, uid, inode.
 _ANSWER_HEAD = struct.Struct("=BBBB")
 _ANSWER_TAIL = struct.Struct("=IIIII")
+_ANSWER_BYTES = _HEADER.size + _ANSWER_HEAD.size + _CONNECTION.size + _ANSWER_TAIL.size
 
 
 def uid_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
@@ -41,18 +45,21 @@ def uid_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG) as diag:
         diag.settimeout(1.0)
         diag.send(header + question)
-        answer = diag.recv(4096)
-    return _read(answer, wanted)
+        answer, sender = diag.recvfrom(4096)
+    return owner(answer, wanted[:_ENDS]) if sender == _KERNEL else None
 
 
-def _read(answer: bytes, wanted: bytes) -> int | None:
-    _, kind, *_ = _HEADER.unpack_from(answer)
-    if kind != _BY_FAMILY:
+def owner(answer: bytes, ends: bytes) -> int | None:
+    """The user whom the kernel's *answer* names for the connection between *ends*.
+
+    None for an error, for another connection than was asked for, for one that is not established, and
+    for one that no process holds any more.
+    """
+    if len(answer) < _ANSWER_BYTES or _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
         return None
     _, state, _, _ = _ANSWER_HEAD.unpack_from(answer, _HEADER.size)
     place = _HEADER.size + _ANSWER_HEAD.size
     # Without an exact match the kernel may offer a listener instead.
-    ends = len(wanted) - len(_NO_COOKIE) - 4
-    is_exact = answer[place : place + ends] == wanted[:ends]
-    _, _, _, uid, inode = _ANSWER_TAIL.unpack_from(answer, place + len(wanted))
+    is_exact = answer[place : place + _ENDS] == ends
+    _, _, _, uid, inode = _ANSWER_TAIL.unpack_from(answer, place + _CONNECTION.size)
     return int(uid) if is_exact and state == _ESTABLISHED and inode else None

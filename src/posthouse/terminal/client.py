@@ -6,6 +6,7 @@ and an environment of its own choosing, because whoever starts the server gives 
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -180,6 +181,16 @@ def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name in _INHERITED | _DESKTOP or name.startswith(_INHERITED_PREFIXES)
     }
+
+
+def search_path() -> str:
+    """Where a program that we start looks for others: as we do, and last among our own commands.
+
+    Agents call us by name, wherever we are installed.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    own = os.path.dirname(sys.executable)  # noqa: PTH120 - on the way of every command, pathlib costs more
+    return os.pathsep.join(folders if own in folders else [*folders, own])
 
 
 def refusal(server: Server, command: str, words: str) -> NoServer | TmuxRefused:

@@ -7,13 +7,13 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints
+from posthouse.terminal import client, quoting, variables
 from posthouse.terminal import pane as panes
-from posthouse.terminal import quoting, variables
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
 
@@ -138,12 +138,23 @@ def exists(tmux: Tmux, name: str) -> bool:
     return True
 
 
-def names(tmux: Tmux) -> frozenset[str]:
-    """Every session of the server; empty when there is no server."""
+#: Of an agent's pane: its program runs, its program ended, or there is no window 0.
+Surface = Literal["running", "ended", "missing"]
+
+
+def surfaces(tmux: Tmux) -> dict[str, Surface]:
+    """Every session of the server with how its agent's pane is; empty when there is no server."""
+    question = ["list-panes", "-a", "-F", "#{window_index} #{pane_index} #{pane_dead} #{session_name}"]
     try:
-        return frozenset(tmux.run("list-sessions", "-F", "#{session_name}").splitlines())
+        rows = sorted(row.split(" ", 3) for row in tmux.run(*question).splitlines())
     except NoServer:
-        return frozenset()
+        return {}
+    found: dict[str, Surface] = {}
+    for window_index, _, dead, name in rows:
+        # The first pane of window 0 sorts before everything else of its session.
+        here: Surface = "missing" if window_index != "0" else "ended" if dead == "1" else "running"
+        found.setdefault(name, here)
+    return found
 
 
 def agent_pane(tmux: Tmux, name: str) -> Pane:
@@ -195,7 +206,7 @@ def start_program(
         [
             # The last program's title would speak for the next one.
             ["select-pane", "-t", pane.pane_id, "-T", ""],
-            [*start, *variables.flags(environment), "--", *_program(argv, environment)],
+            [*start, *variables.flags(environment), "--", *_program(argv, environment.get("PATH"))],
             ["display-message", "-p", "-t", pane.pane_id, panes.FORMAT],
         ],
     )
@@ -220,7 +231,7 @@ def new_window(
     index = next(number for number in range(1, len(taken) + 2) if number not in taken)
     start = ["new-window", "-d", "-t", f"{_target(name)}{index}", "-n", quoting.verbatim(window_name)]
     start += ["-c", quoting.verbatim(str(working_directory)), "-P", "-F", panes.FORMAT]
-    command = [*start, *variables.flags(environment), "--", *_program(argv, environment)]
+    command = [*start, *variables.flags(environment), "--", *_program(argv, environment.get("PATH"))]
     return panes.parse(tmux.batch(name, [command])[0])[0]
 
 
@@ -288,10 +299,9 @@ def _check_folder(folder: Path) -> None:
         raise InvalidInput(f"working directory {folder} does not exist")
 
 
-def _program(argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """*argv* so that tmux executes it as it is."""
-    if "PATH" in environment:
-        # tmux puts the PATH of its client over the one it was given.
-        return ["/bin/sh", "-c", 'PATH=$0; export PATH; exec "$@"', environment["PATH"], *argv]
-    # A single word would be given to a shell.
-    return list(argv) if len(argv) > 1 else ["/bin/sh", "-c", 'exec "$0"', *argv]
+def _program(argv: Sequence[str], path: str | None) -> list[str]:
+    """*argv* so that tmux executes it as it is, with that PATH (None: ours).
+
+    tmux itself would take its client's or its own PATH, whichever client is quicker to attach.
+    """
+    return ["/bin/sh", "-c", 'PATH=$0; export PATH; exec "$@"', path or client.search_path(), *argv]

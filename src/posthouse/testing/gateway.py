@@ -27,6 +27,8 @@ class FakeAgent:
         self._turn: _FakeTurn | None = None
         #: Every prompt that reached it, in order.
         self.received: list[Prompt] = []
+        #: For each of them, whether it was allowed into a working agent's own queue.
+        self.received_while_busy: list[bool] = []
         #: Every sequence of raw keys that reached it.
         self.pressed: list[tuple[Literal_ | Key, ...]] = []
         #: What the next prompt, or the next keys, end with.
@@ -106,6 +108,7 @@ class FakeAgent:
 
     async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
         self.received.append(prompt)
+        self.received_while_busy.append(while_busy)
         if self._is_held:
             self._turn = _FakeTurn(prompt.turn_id)
             try:

@@ -116,6 +116,7 @@ def serving(folder: Path, agent: Callable[[], FakeAgent], *, host: gf.Host = "12
         async with opened(session, agent(), binding) as gateway:
             server = Server(app.build(gateway, shown), log)
             loop = asyncio.get_running_loop()
+            loop.set_exception_handler(lambda _, what: log.error("loop", exc_info=what.get("exception")))
             stops.append(lambda: loop.call_soon_threadsafe(server.stop))
             is_up.set()
             await server.listen(listener)

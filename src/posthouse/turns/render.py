@@ -50,9 +50,10 @@ _CONTROLS: Final = {code: None for code in (*range(32), *range(127, 160)) if chr
 class Renderer:
     """Turns the events of one turn into text, in order. Knows only whether a line is still open."""
 
-    def __init__(self, style: Style, detail: Detail) -> None:
+    def __init__(self, style: Style, detail: Detail, *, colour: bool = True) -> None:
         self._style = style
         self._detail = detail
+        self._colour = colour
         self._line_is_open = False
 
     def feed(self, event: CanonicalEvent) -> str:
@@ -64,7 +65,7 @@ class Renderer:
         text = _text(event, self._detail)
         if event.kind == "assistant":
             return self._say(text, is_piece=_data(event).get("delta") is True)
-        return self._close() + _marked(event, text, self._style) + "\n"
+        return self._close() + _marked(event, text, self._style, colour=self._colour) + "\n"
 
     def note(self, text: str) -> str:
         """A line of ours, for what no event says. Nothing in `json`, which is for programs."""
@@ -114,16 +115,16 @@ def _completion(data: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _marked(event: CanonicalEvent, text: str, style: Style) -> str:
+def _marked(event: CanonicalEvent, text: str, style: Style, *, colour: bool) -> str:
     """*text* behind its mark, further lines indented under the first."""
     if style == "plain":
         mark = _PLAIN_MARKS.get(event.kind, "")
         return mark + text.rstrip().replace("\n", "\n" + " " * len(mark))
-    mark, colour = _FANCY_MARKS.get(event.kind, ""), _COLOURS.get(event.kind, "0")
+    mark, rendition = _FANCY_MARKS.get(event.kind, ""), _COLOURS.get(event.kind, "0")
     if _is_bad_end(event):
-        mark, colour = "✘ ", _FAILED_COLOUR
+        mark, rendition = "✘ ", _FAILED_COLOUR
     body = text.rstrip().replace("\n", "\n" + " " * len(mark))
-    return f"\x1b[{colour}m{mark}{body}\x1b[0m"
+    return f"\x1b[{rendition}m{mark}{body}\x1b[0m" if colour else mark + body
 
 
 def _is_bad_end(event: CanonicalEvent) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from starlette.responses import JSONResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from posthouse.gateway import connection
 from posthouse.gateway.server import PortTaken, Server, bind
 
 ASK = """
@@ -29,12 +31,12 @@ async def hello(scope: Scope, receive: Receive, send: Send) -> None:
     await JSONResponse({"hello": scope["path"]})(scope, receive, send)
 
 
-def serve(story: Callable[[int], Awaitable[None]]) -> None:
-    """Tell *story*, given the port of a server that says hello."""
+def serve(story: Callable[[int], Awaitable[None]], app: ASGIApp = hello) -> None:
+    """Tell *story*, given the port of a server of *app*."""
 
     async def told() -> None:
         listener = bind("127.0.0.1", 0)
-        server = Server(hello)
+        server = Server(app, logging.getLogger("test"))
         serving = asyncio.create_task(server.listen(listener))
         try:
             await story(listener.getsockname()[1])
@@ -120,3 +122,23 @@ def test_an_idle_server_does_not_wake_up(monkeypatch: pytest.MonkeyPatch) -> Non
     serve(story)
 
     assert set_timers == []
+
+
+def test_who_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that nobody takes is not kept for ever."""
+    monkeypatch.setattr(connection, "_STALL_SECONDS", 0.3)
+    is_given_up = asyncio.Event()
+
+    async def flood(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b" " * (32 << 20), "more_body": True})
+        await send({"type": "http.response.body", "body": b"the rest", "more_body": False})
+        is_given_up.set()
+
+    async def story(port: int) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as peer:
+            peer.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            async with asyncio.timeout(20):
+                await is_given_up.wait()
+
+    serve(story, flood)

@@ -277,5 +277,5 @@ def test_a_program_that_died_is_noticed(house: House) -> None:
     os.kill(pane.pid, signal.SIGKILL)
     house.until(lambda: client.status()["managed_agent_connectivity"] == "unavailable")
 
-    with pytest.raises(GatewayUnavailable, match="its program ended by signal 9"):
+    with pytest.raises(GatewayUnavailable, match="its program ended"):
         client.submit_prompt("hello")

@@ -1,13 +1,25 @@
 """Agents launched, found, stopped and started again, on a real tmux server."""
 
 import json
+import os
+import signal
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from posthouse.sessions import cleaning, current, join, session
-from posthouse.sessions.agents import AgentExists, AgentNotFound, Agents, AmbiguousName, LegacyBackend
+from posthouse.errors import Conflict
+from posthouse.sessions import cleaning, current, join, session, start
+from posthouse.sessions.agents import (
+    AgentExists,
+    AgentNotFound,
+    Agents,
+    AmbiguousName,
+    LegacyBackend,
+    Unreachable,
+)
 from posthouse.sessions.launch import BadLaunch, LaunchSpec
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -34,6 +46,13 @@ def agents(tmp_path: Path, tmux_server: Server) -> Agents:
 
 def _spec(folder: Path, name: str = "gpu", *, headless: bool = True, **more: object) -> LaunchSpec:
     return LaunchSpec(tool="scripted", name=name, headless=headless, working_directory=folder, **more)  # type: ignore[arg-type]  # a test's short hand
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it never became true"
+        time.sleep(0.01)
 
 
 def _files(folder: Path) -> set[str]:
@@ -152,6 +171,52 @@ def test_after_a_reboot_what_was_active_comes_back(agents: Agents, tmp_path: Pat
     assert [(agent.name, agent.health) for agent in agents.registered()] == [("kept", "healthy")]
 
 
+def test_a_listing_tells_which_programs_ended(agents: Agents, tmp_path: Path) -> None:
+    """A TUI whose program is gone is not called healthy; a headless agent between turns is."""
+    made = agents.launch(_spec(tmp_path, "tui", headless=False))
+    agents.launch(_spec(tmp_path, "waits"))
+    pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+    terminal.start_program(made.tmux, pane, ["false"], environment={}, working_directory=tmp_path)
+    _wait(lambda: terminal.agent_pane(made.tmux, made.tmux_session_name).dead)
+
+    listed = {agent.name: (agent.health, agent.detail) for agent in agents.registered()}
+
+    assert listed == {
+        "tui": ("degraded_missing_primary", "the program ended"),
+        "waits": ("healthy", None),
+    }
+
+
+def test_an_agent_without_its_window_is_found_and_stopped(agents: Agents, tmp_path: Path) -> None:
+    """A person who moved window 0 away has an agent that says so, and can be ended."""
+    made = agents.launch(_spec(tmp_path, headless=False))
+    session_name = made.tmux_session_name
+    made.tmux.run("move-window", "-s", f"={session_name}:0", "-t", f"={session_name}:5")
+
+    agent = agents.find(name="gpu")
+    agents.stop(agent)
+
+    assert agent.health == "degraded_missing_primary"
+    assert not terminal.exists(made.tmux, session_name)
+
+
+def test_each_agent_of_a_prepared_home_has_its_own_role(agents: Agents, tmp_path: Path) -> None:
+    """Two agents from one brain manifest keep their roles apart; nothing is written beside the home."""
+    home = tmp_path / "prepared" / "home"
+    home.mkdir(parents=True)
+    manifest = tmp_path / "brain.yaml"
+    manifest.write_text(
+        "inputs: {tool: scripted}\n"
+        f"runtime: {{home_path: {home}, launch_home_selector: {{env_var: X}}, launch_executable: python}}\n"
+    )
+
+    specs = [_spec(tmp_path, name, brain_manifest=manifest, role_text=name) for name in ("one", "two")]
+    made = [agents.launch(spec) for spec in specs]
+
+    assert [start.launch_of(one).role_text for one in made] == ["one", "two"]
+    assert list((tmp_path / "prepared").iterdir()) == [home]
+
+
 def test_clean_up_puts_dead_records_right_and_purges_on_request(agents: Agents, tmp_path: Path) -> None:
     """What died is marked stopped; a purge forgets it with every folder the launch made."""
     agents.launch(_spec(tmp_path))
@@ -179,7 +244,7 @@ def test_a_program_that_dies_at_once_leaves_nothing(
 
     assert agents.registry.entries() == []
     assert _files(tmp_path / "runtime") == set()
-    assert terminal.names(Tmux(agents.server)) == frozenset()
+    assert frozenset(terminal.surfaces(Tmux(agents.server))) == frozenset()
 
 
 def test_secrets_reach_the_program_and_nothing_else(agents: Agents, tmp_path: Path) -> None:
@@ -257,7 +322,7 @@ def test_a_session_that_is_no_agent_says_so(agents: Agents, tmp_path: Path) -> N
 
 
 def test_a_running_session_is_joined_without_being_touched(agents: Agents, tmp_path: Path) -> None:
-    """Joining records the agent where it is; its program keeps its pid, and relaunch says it can't."""
+    """Joining records the agent where it is; its program keeps its pid."""
     tmux = Tmux(agents.server)
     before = terminal.create(tmux, "mine", working_directory=tmp_path, environment={})
     spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
@@ -269,6 +334,60 @@ def test_a_running_session_is_joined_without_being_touched(agents: Agents, tmp_p
     assert current.resolve(current.Place(agents.server, "mine"), agents.registry) == made
     assert made.manifest.agent_launch_authority is not None
     assert made.manifest.agent_launch_authority.session_origin == "joined_tmux"
+
+
+def test_a_joined_agent_is_not_started_again_by_us(agents: Agents, tmp_path: Path) -> None:
+    """How it was started is not known, so relaunch says what the person can do."""
+    terminal.create(Tmux(agents.server), "mine", working_directory=tmp_path, environment={})
+    spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
+    made = join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+
+    with pytest.raises(Conflict, match="was joined: start it again yourself"):
+        agents.relaunch(agents.find(name="joined"))
+
+    assert Path(made.manifest.brain_manifest_path).is_file()
+
+
+def test_a_joined_agent_that_ended_is_joined_again_under_its_name(agents: Agents, tmp_path: Path) -> None:
+    """Its record says that we can't start it, and does not stand in the way of the next one."""
+    spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
+    here = current.Place(agents.server, "mine")
+    terminal.create(Tmux(agents.server), "mine", working_directory=tmp_path, environment={})
+    first = join.join(spec, here, agents.roots, agents.registry)
+    agents.stop(agents.find(name="joined"))
+    stopped = agents.find(name="joined").record.lifecycle
+    terminal.create(Tmux(agents.server), "mine", working_directory=tmp_path, environment={})
+
+    second = join.join(spec, here, agents.roots, agents.registry)
+
+    assert (stopped.state, stopped.relaunchable) == ("stopped", False)
+    assert agents.find(name="joined").session == second
+    assert second.root != first.root
+
+
+def test_a_session_that_counts_from_one_can_be_joined(agents: Agents, tmp_path: Path) -> None:
+    """A person's `base-index 1` gives way in this session: the agent is window 0."""
+    tmux = Tmux(agents.server)
+    before = terminal.create(tmux, "mine", working_directory=tmp_path, environment={})
+    tmux.run("set-option", "-t", "=mine:", "base-index", "1")
+    tmux.run("move-window", "-r", "-t", "=mine:")
+    spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
+
+    join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+
+    assert terminal.agent_pane(tmux, "mine").pid == before.pid
+
+
+def test_a_name_in_use_is_not_joined(agents: Agents, tmp_path: Path) -> None:
+    """Not even under an id of another agent's choosing, unless this one has its own."""
+    agents.launch(_spec(tmp_path, "gpu", agent_id="other"))
+    terminal.create(Tmux(agents.server), "mine", working_directory=tmp_path, environment={})
+    spec = join.JoinSpec(tool="scripted", name="gpu", working_directory=tmp_path, home=tmp_path)
+
+    with pytest.raises(Conflict, match="'gpu' exists already"):
+        join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+
+    assert [record.agent_id for record in agents.registry.records()] == ["other"]
 
 
 @pytest.mark.parametrize(
@@ -301,8 +420,10 @@ def test_legacy_backends_are_shown_and_refused(agents: Agents, tmp_path: Path) -
 
     agent = agents.find(name="gpu")
 
-    with pytest.raises(LegacyBackend, match="start a new session"):
-        agents.relaunch(agent)
+    for act in (agents.relaunch, agents.stop):
+        with pytest.raises(LegacyBackend, match="start a new session"):
+            act(agent)
+    assert terminal.exists(made.tmux, made.tmux_session_name)
 
 
 def test_a_frozen_tmux_server_gives_an_error_not_a_hang(
@@ -315,3 +436,24 @@ def test_a_frozen_tmux_server_gives_an_error_not_a_hang(
         stuck.launch(_spec(tmp_path))
 
     assert not (tmp_path / "runtime").exists()
+
+
+def test_an_agent_on_a_frozen_server_is_left_as_it_is(agents: Agents, tmp_path: Path) -> None:
+    """Stop, relaunch and replace say at once that tmux does not answer, and touch nothing."""
+    agents.launch(_spec(tmp_path))
+    server_pid = int(Tmux(agents.server).run("display-message", "-p", "#{pid}"))
+    os.kill(server_pid, signal.SIGSTOP)
+    try:
+        stuck = agents.find(name="gpu")
+        before = agents.registry.records()
+        for act in (agents.stop, agents.relaunch):
+            with pytest.raises(Unreachable, match="did not answer"):
+                act(stuck)
+        with pytest.raises(Unreachable, match="did not answer"):
+            agents.launch(_spec(tmp_path), replace_existing=True)
+    finally:
+        os.kill(server_pid, signal.SIGCONT)
+
+    assert stuck.health == "unknown"
+    assert agents.registry.records() == before
+    assert agents.find(name="gpu").health == "healthy"

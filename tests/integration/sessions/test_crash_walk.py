@@ -12,7 +12,7 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal
-from posthouse.terminal.client import NoServer, Server, Tmux
+from posthouse.terminal.client import Server, Tmux
 
 _DRIVER = """
 import sys
@@ -72,10 +72,7 @@ def _walk(operation: str, root: Path, server: Server, kind: str) -> Iterator[int
 
 
 def _sessions(server: Server) -> frozenset[str]:
-    try:
-        return terminal.names(Tmux(server))
-    except NoServer:
-        return frozenset()
+    return frozenset(terminal.surfaces(Tmux(server)))
 
 
 @pytest.mark.parametrize("kind", ["headless", "tui"])

@@ -308,9 +308,13 @@ def test_the_program_hears_the_signals_it_expects(start: Start, make_order: Make
     assert masks == {"0" * 16}
 
 
-def test_a_loop_is_told_when_a_turn_ends(start: Start, make_order: MakeOrder, tmp_path: Path) -> None:
+def test_a_loop_is_told_when_a_turn_ends(
+    start: Start, make_order: MakeOrder, tmp_path: Path, eventually: Eventually
+) -> None:
     """The loop goes on meanwhile, and a killed bridge is followed to the end of its program."""
-    bridged = start(make_order(f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; {RESULT}"))
+    bridged = start(make_order(f"echo begun; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; {RESULT}"))
+    # Killed before it lets the program go, it would take the program with it.
+    eventually(bridged.turn.stdout_path.read_text)
 
     async def follow() -> TurnState:
         ended = asyncio.create_task(bridged.turn.ended())

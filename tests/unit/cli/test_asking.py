@@ -74,3 +74,11 @@ def test_what_is_not_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(UsageError, match="not UTF-8"):
         asking.question_of(_call())
+
+
+def test_a_closed_stdin_holds_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service without a stdin is told that the prompt is missing."""
+    monkeypatch.setattr("sys.stdin", None)
+
+    with pytest.raises(UsageError, match="there is no prompt"):
+        asking.question_of(_call())

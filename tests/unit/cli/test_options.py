@@ -1,5 +1,7 @@
 """Style flags, selectors and words behind `--`."""
 
+from argparse import ArgumentTypeError
+
 import pytest
 
 from posthouse.cli import options
@@ -87,3 +89,15 @@ def test_a_wrong_option_raises_with_the_usage() -> None:
 
     assert str(caught.value) == "unrecognized arguments: --wait-for-it"
     assert caught.value.usage == "usage: p [-h] [--wait] [name] [text ...]\n"
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "1e300", "soon"])
+def test_a_time_that_nobody_can_wait_is_refused(text: str) -> None:
+    """Waiting has an end, and the end is a time the machine can count to."""
+    with pytest.raises((ValueError, ArgumentTypeError)):
+        options.seconds(text)
+
+
+def test_a_time_is_in_seconds() -> None:
+    """Fractions are fine."""
+    assert options.seconds("1.5") == 1.5

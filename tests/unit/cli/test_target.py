@@ -38,7 +38,7 @@ def wiring(tmp_path: Path) -> Wiring:
     return made
 
 
-def _call(wiring: Wiring, path: tuple[str, ...], selection: Selection) -> Call:
+def _call(wiring: Wiring, path: tuple[str, ...], selection: Selection, *rest: str) -> Call:
     return Call(
         prog="p",
         command=tree.COMMANDS[path],
@@ -46,6 +46,7 @@ def _call(wiring: Wiring, path: tuple[str, ...], selection: Selection) -> Call:
         output=Output("plain"),
         wiring=wiring,
         selection=selection,
+        rest=rest,
     )
 
 
@@ -68,13 +69,30 @@ def test_an_agent_is_found_by_name_or_id(wiring: Wiring, selection: Selection, a
 def test_an_ambiguous_name_gives_one_command_each(wiring: Wiring, path: tuple[str, ...]) -> None:
     """The person copies a line instead of looking up ids."""
     with pytest.raises(target.WhichOne) as caught:
-        target.find(_call(wiring, path, Selection("any", "gpu")))
+        target.find(_call(wiring, path, Selection("any", "gpu"), "last", "it's"))
 
     assert str(caught.value).splitlines() == [
         "2 agents are called 'gpu'; choose one by its id:",
-        "  p agents single --agent-id a1 turn status",
-        "  p agents single --agent-id a2 turn status",
+        """  p agents single --agent-id a1 turn status last 'it'"'"'s'""",
+        """  p agents single --agent-id a2 turn status last 'it'"'"'s'""",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "agent_id", "command"),
+    [
+        pytest.param("writer", "b1", "p agents relaunch writer", id="its name"),
+        pytest.param("gpu", "a2", "p agents relaunch a2", id="its id, where others have the name"),
+        pytest.param("a1", "c1", "p agents relaunch c1", id="its id, where the name is another's id"),
+    ],
+)
+def test_a_command_for_later_means_exactly_one_agent(
+    wiring: Wiring, name: str, agent_id: str, command: str
+) -> None:
+    """A hint that somebody copies never acts on another agent."""
+    call = _call(wiring, ("agents", "stop"), Selection("any", name))
+
+    assert target.command_for(call, "relaunch", name, agent_id) == command
 
 
 @pytest.mark.parametrize(

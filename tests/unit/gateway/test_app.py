@@ -211,29 +211,3 @@ def test_a_fault_tells_the_caller_nothing(opened: Opener) -> None:
 
 async def _broken(_: object) -> object:
     raise RuntimeError("a secret path")
-
-
-DOOR = {
-    "a program on this machine": ({}, ("127.0.0.1", 1), 200),
-    "by name": ({"host": "localhost:43123"}, ("127.0.0.1", 1), 200),
-    "by name without port": ({"host": "LOCALHOST"}, ("127.0.0.1", 1), 200),
-    "its own page": ({"origin": "http://127.0.0.1:43123"}, ("127.0.0.1", 1), 200),
-    "another machine": ({}, ("192.0.2.7", 1), 403),
-    "a name that was pointed here": ({"host": "evil.example:43123"}, ("127.0.0.1", 1), 403),
-    "a name that only starts right": ({"host": "127.0.0.1.evil.example"}, ("127.0.0.1", 1), 403),
-    "no host": ({"host": ""}, ("127.0.0.1", 1), 403),
-    "a foreign page": ({"origin": "https://evil.example"}, ("127.0.0.1", 1), 403),
-    "a page of another local port": ({"origin": "http://127.0.0.1:3000"}, ("127.0.0.1", 1), 403),
-    "a page without origin": ({"origin": "null"}, ("127.0.0.1", 1), 403),
-}
-
-
-@pytest.mark.parametrize(("headers", "client", "status"), DOOR.values(), ids=DOOR.keys())
-def test_only_programs_on_this_machine_are_let_in(
-    ask: Callable[..., Answer], headers: Mapping[str, str], client: tuple[str, int], status: int
-) -> None:
-    """A page in a browser, by whatever trick, is not served."""
-    answer = ask("GET", "/health", headers=headers, client=client)
-
-    assert answer.status == status
-    assert isinstance(answer.body.get("detail"), str) == (status == 403)

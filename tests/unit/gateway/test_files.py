@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from posthouse.contracts.gateway_http import GatewayStatus
-from posthouse.gateway.files import Journal, Publisher, live_attach, running_log
+from posthouse.gateway.files import Journal, Publisher, close_log, live_attach, running_log
 from posthouse.gateway.status import Binding
 from posthouse.sessions.session import Session
 
@@ -119,7 +119,5 @@ def test_a_log_line_is_a_time_a_message_and_its_fields(tmp_path: Path) -> None:
     moment, _, rest = (tmp_path / "one.log").read_text().partition(" ")
     assert (len(moment), moment[-6:], rest) == (25, "+00:00", "request completed request_id='r'\n")
     assert (tmp_path / "two.log").read_text().endswith(" gateway started\n")
-    for log in (one, two):
-        for handler in log.handlers:
-            assert isinstance(handler, logging.StreamHandler)
-            handler.stream.close()
+    close_log(one)
+    close_log(two)

@@ -68,7 +68,9 @@ def test_an_accepted_prompt_is_carried_out_and_its_story_is_told(
             "queue_depth": 1,
             "managed_agent_instance_epoch": 1,
         }
-        assert made.received == [Prompt(text="hello", turn_id="turn-1", chat_mode="exact", chat_id="c")]
+        assert made.received == [
+            Prompt(text="hello", turn_id="turn-1", chat_mode="exact", chat_id="c", instance_id="one")
+        ]
 
     asyncio.run(story())
 

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from posthouse.gateway.files import Journal
+from posthouse.gateway.slot import Slot
 from posthouse.gateway.worker import Worker
-from posthouse.queue import Counts, Request, open_queue
+from posthouse.queue import Counts, Instance, Request, open_queue
 from posthouse.testing.gateway import FakeAgent
 
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -15,7 +16,7 @@ Until = Callable[[Callable[[], bool]], Awaitable[None]]
 
 def test_a_door_that_closes_while_the_agent_gets_ready_stays_closed(tmp_path: Path, until: Until) -> None:
     """A request is looked at again right before it is given away: the agent may be another by then."""
-    epochs: list[int | None] = [1]
+    instances: list[Instance | None] = [Instance(epoch=1, instance_id="one", is_decided=True)]
 
     async def story() -> None:
         agent = FakeAgent()
@@ -28,18 +29,20 @@ def test_a_door_that_closes_while_the_agent_gets_ready_stays_closed(tmp_path: Pa
             agent,
             journal,
             logging.Logger("test"),
-            open_epoch=lambda: epochs[-1],
+            slot=Slot(),
+            carry_out=agent.carry_out,
+            open_instance=lambda: instances[-1],
             on_change=lambda: None,
         )
         working = asyncio.create_task(worker.run())
         await queue.put(Request(kind="submit_prompt", payload={"prompt": "old"}, epoch=1))
         worker.wake()
         await until(lambda: agent.waits_begun == 1)
-        epochs.append(None)
+        instances.append(None)
         agent.be_ready()
         await until(lambda: agent.waits_ended == 1)
         # What the worker asked of the queue by now is answered before this is.
-        await queue.next(1)
+        await queue.next()
 
         assert agent.received == []
         assert queue.counts == Counts(accepted=1, running=0)

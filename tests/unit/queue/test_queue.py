@@ -7,7 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.queue import Counts, Finished, Instance, Queue, QueueUnavailable, Request, Result, open_queue
+from posthouse.queue import (
+    Claim,
+    Counts,
+    Decided,
+    Finished,
+    Instance,
+    LeftTurn,
+    NothingToDecide,
+    Queue,
+    QueueFull,
+    QueueUnavailable,
+    Request,
+    Result,
+    open_queue,
+)
 
 Opener = Callable[[], AbstractAsyncContextManager[Queue]]
 
@@ -18,7 +32,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
 
     @asynccontextmanager
     async def opener() -> AsyncIterator[Queue]:
-        queue = await open_queue(tmp_path / "queue.sqlite")
+        queue = await open_queue(tmp_path / "queue.sqlite", max_waiting=5)
         try:
             yield queue
         finally:
@@ -39,16 +53,17 @@ def run(opened: Opener, story: Callable[[Queue], Awaitable[None]]) -> None:
     asyncio.run(told())
 
 
-async def next_prompt(queue: Queue, *, epoch: int = 1) -> str | None:
-    row = await queue.next(epoch)
-    return None if row is None else row.payload["prompt"]
+async def next_prompt(queue: Queue) -> tuple[str, int] | None:
+    """What comes next, and the epoch that may carry it out."""
+    row = await queue.next()
+    return None if row is None else (row.payload["prompt"], row.carrier)
 
 
 async def take(queue: Queue) -> str:
     """Claim the next request."""
-    row = await queue.next(1)
+    row = await queue.next()
     assert row is not None
-    assert await queue.claim(row.request_id)
+    assert (await queue.claim(row.request_id)).is_taken
     return row.request_id
 
 
@@ -59,7 +74,7 @@ def test_requests_come_out_in_the_order_they_went_in(opened: Opener) -> None:
         accepted = [await queue.put(prompt(text)) for text in ("first", "second", "third")]
         taken = []
         for _ in accepted:
-            row = await queue.next(1)
+            row = await queue.next()
             assert row is not None
             taken.append((row.payload["prompt"], row.request_id))
             await queue.claim(row.request_id)
@@ -82,7 +97,7 @@ def test_a_request_is_claimed_once(opened: Opener) -> None:
 
         claims = await asyncio.gather(*[queue.claim(accepted.request_id) for _ in range(3)])
 
-        assert sorted(claims) == [False, False, True]
+        assert sorted(one.is_taken for one in claims) == [False, False, True]
         assert queue.counts == Counts(accepted=0, running=1)
 
     run(opened, story)
@@ -115,7 +130,7 @@ def test_a_released_request_keeps_its_place(opened: Opener) -> None:
 
         assert await queue.release(request_id)
         assert not await queue.release(request_id)
-        assert await next_prompt(queue) == "first"
+        assert await next_prompt(queue) == ("first", 1)
         assert queue.counts == Counts(accepted=2, running=0)
 
     run(opened, story)
@@ -131,21 +146,27 @@ def test_what_ran_when_the_gateway_died_is_failed_and_never_repeated(opened: Ope
 
     async def after(queue: Queue) -> None:
         assert queue.counts == Counts(accepted=1, running=0)
-        assert await next_prompt(queue) == "second"
+        assert await next_prompt(queue) == ("second", 1)
+        assert [one.state for one in queue.found.failed] == ["failed"]
 
     run(opened, before)
     run(opened, after)
 
 
-def test_a_request_of_another_epoch_is_not_given_out_and_not_overtaken(opened: Opener) -> None:
+def test_a_request_names_the_instance_it_is_meant_for_and_is_not_overtaken(opened: Opener) -> None:
     """Work meant for an older agent stays where it is, and nothing passes it."""
 
     async def story(queue: Queue) -> None:
-        await queue.put(prompt("old", epoch=1))
-        await queue.put(prompt("new", epoch=2))
+        old = await queue.put(prompt("old", epoch=1))
+        new = await queue.put(prompt("new", epoch=2))
 
-        assert await next_prompt(queue, epoch=2) is None
-        assert await next_prompt(queue, epoch=1) == "old"
+        assert await next_prompt(queue) == ("old", 1)
+        assert await queue.claim(new.request_id) == Claim(is_taken=False)
+        refused = await queue.refuse(old.request_id, "too late")
+        assert refused == Finished(request_id=old.request_id, state="failed", error="too late")
+        assert await queue.refuse(old.request_id, "again") is None
+        assert await next_prompt(queue) == ("new", 2)
+        assert queue.counts == Counts(accepted=1)
 
     run(opened, story)
 
@@ -156,7 +177,7 @@ def test_a_request_that_starts_at_once_is_never_given_out(opened: Opener) -> Non
     async def story(queue: Queue) -> None:
         accepted = await queue.put(Request(kind="interrupt", payload={}, epoch=1), start=True)
 
-        assert await queue.next(1) is None
+        assert await queue.next() is None
         assert queue.counts == Counts(accepted=0, running=1)
         assert await queue.finish(accepted.request_id, Result(state="completed"))
 
@@ -180,9 +201,26 @@ def test_one_bad_request_fails_alone(opened: Opener) -> None:
     run(opened, story)
 
 
+def test_a_full_queue_refuses_what_would_wait_and_takes_it_later(opened: Opener) -> None:
+    """The limit holds also for requests that come together; what starts at once is always taken."""
+
+    async def story(queue: Queue) -> None:
+        outcomes = await asyncio.gather(
+            *[queue.put(prompt(str(number))) for number in range(7)], return_exceptions=True
+        )
+        interrupt = await queue.put(Request(kind="interrupt", payload={}, epoch=1), start=True)
+
+        assert [isinstance(one, QueueFull) for one in outcomes] == [False] * 5 + [True] * 2
+        assert interrupt.depth == 6
+        await take(queue)
+        assert (await queue.put(prompt("now"))).depth == 7
+
+    run(opened, story)
+
+
 def test_the_first_instance_is_decided_and_a_stranger_is_not(opened: Opener) -> None:
     """The epoch moves only with the instance, survives restarts, and a new one waits for a decision."""
-    seen: list[Instance] = []
+    seen: list[tuple[Instance, Decided | None]] = []
 
     async def first_life(queue: Queue) -> None:
         assert await queue.latest_instance() is None
@@ -190,7 +228,7 @@ def test_the_first_instance_is_decided_and_a_stranger_is_not(opened: Opener) -> 
         seen.append(await queue.observe("one", is_known=True))
 
     async def second_life(queue: Queue) -> None:
-        assert await queue.latest_instance() == seen[0]
+        assert await queue.latest_instance() == seen[0][0]
         seen.append(await queue.observe("one", is_known=False))
         seen.append(await queue.observe("two", is_known=False))
         seen.append(await queue.observe("two", is_known=True))
@@ -198,8 +236,8 @@ def test_the_first_instance_is_decided_and_a_stranger_is_not(opened: Opener) -> 
     run(opened, first_life)
     run(opened, second_life)
 
-    one = Instance(epoch=1, instance_id="one", is_decided=True)
-    two = Instance(epoch=2, instance_id="two", is_decided=False)
+    one = (Instance(epoch=1, instance_id="one", is_decided=True), None)
+    two = (Instance(epoch=2, instance_id="two", is_decided=False), None)
     assert seen == [one, one, one, two, two]
 
 
@@ -211,14 +249,118 @@ def test_our_own_relaunch_is_decided_when_nothing_old_waits(
 
     async def story(queue: Queue) -> None:
         await queue.observe("one", is_known=True)
+        # What runs ends with the old agent; it does not wait for the new one.
+        await queue.put(Request(kind="interrupt", payload={}, epoch=1), start=True)
         for _ in range(waiting):
             await queue.put(prompt("old"))
 
-        instance = await queue.observe("two", is_known=True)
+        instance, decided = await queue.observe("two", is_known=True)
 
         assert instance == Instance(epoch=2, instance_id="two", is_decided=is_decided)
+        assert (decided is not None and decided.decision) == ("relaunch" if is_decided else False)
 
     run(opened, story)
+
+
+def test_replay_gives_old_work_to_the_new_instance_and_keeps_its_row_true(opened: Opener) -> None:
+    """The row still names the epoch it was accepted for; a later replacement blocks it again."""
+
+    async def story(queue: Queue) -> None:
+        await queue.observe("one", is_known=True)
+        old = await queue.put(prompt("old"))
+        await queue.observe("two", is_known=False)
+
+        decided = await queue.decide("replay")
+
+        instance = Instance(epoch=2, instance_id="two", is_decided=True)
+        assert (decided.decision, decided.instance, decided.request_ids, decided.error) == (
+            "replay",
+            instance,
+            (old.request_id,),
+            None,
+        )
+        row = await queue.next()
+        assert row is not None
+        assert (row.epoch, row.carrier) == (1, 2)
+        third, _ = await queue.observe("three", is_known=True)
+        assert not third.is_decided
+        await queue.decide("replay")
+        assert await next_prompt(queue) == ("old", 3)
+
+    run(opened, story)
+
+
+def test_discard_fails_old_work_and_leaves_alone_what_runs(opened: Opener) -> None:
+    """Each discarded request has its reason; the decision survives a restart."""
+
+    async def before(queue: Queue) -> None:
+        await queue.observe("one", is_known=True)
+        for text in ("runs", "waits", "waits too"):
+            await queue.put(prompt(text))
+        running = await take(queue)
+        await queue.observe("two", is_known=False)
+
+        decided = await queue.decide("discard")
+
+        assert len(decided.request_ids) == 2
+        assert decided.error is not None
+        assert queue.counts == Counts(accepted=0, running=1)
+        assert await queue.finish(running, Result(state="completed")) is not None
+        assert (await queue.put(prompt("new", epoch=2))).depth == 1
+
+    async def after(queue: Queue) -> None:
+        assert await queue.latest_instance() == Instance(epoch=2, instance_id="two", is_decided=True)
+        assert await next_prompt(queue) == ("new", 2)
+
+    run(opened, before)
+    run(opened, after)
+
+
+def test_there_is_nothing_to_decide_twice(opened: Opener) -> None:
+    """Whoever comes second is told, and changes nothing."""
+
+    async def story(queue: Queue) -> None:
+        with pytest.raises(NothingToDecide):
+            await queue.decide("discard")
+        await queue.observe("one", is_known=True)
+        with pytest.raises(NothingToDecide):
+            await queue.decide("discard")
+        await queue.observe("two", is_known=False)
+        await queue.decide("replay")
+        with pytest.raises(NothingToDecide):
+            await queue.decide("discard")
+
+    run(opened, story)
+
+
+def test_a_turn_whose_gateway_went_away_is_found_again(opened: Opener) -> None:
+    """Which turn carried out which request is on disk before it begins; its end is recorded once."""
+    ids: list[str] = []
+
+    async def dies(queue: Queue) -> None:
+        for turn_id in ("turn-1", "turn-2", "turn-3", "turn-4"):
+            accepted = await queue.put(prompt(turn_id))
+            await queue.claim(accepted.request_id, turn_id=turn_id)
+            ids.append(accepted.request_id)
+        await queue.finish(ids[0], Result(state="completed"))
+        await queue.finish(ids[1], Result(state="failed", error="stopped", turn_goes_on=True))
+        await queue.release(ids[2])
+        assert await queue.open_turn_id() == "turn-4"
+
+    async def lives(queue: Queue) -> None:
+        left = await queue.left_turns()
+        assert sorted(left, key=lambda one: one.turn_id) == [
+            LeftTurn(request_id=ids[1], turn_id="turn-2"),
+            LeftTurn(request_id=ids[3], turn_id="turn-4"),
+        ]
+        told = await queue.record_turn(ids[1], "completed")
+        error = "stopped; later its turn was found completed"
+        assert told == Finished(request_id=ids[1], state="failed", error=error)
+        assert await queue.record_turn(ids[1], "failed") is None
+        assert await queue.left_turns() == [LeftTurn(request_id=ids[3], turn_id="turn-4")]
+
+    run(opened, dies)
+    run(opened, lives)
 
 
 def test_a_closed_queue_refuses(opened: Opener) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.queue import Counts, Queue, QueueUnavailable, Request, Result, open_queue
+from posthouse.queue import DIED_RUNNING, Counts, Queue, QueueUnavailable, Request, Result, open_queue
 from posthouse.queue.statements import named
-from posthouse.queue.store import DIED_RUNNING
 
 COLUMNS = {
     "gateway_requests": """
@@ -141,22 +140,13 @@ def test_rows_of_another_implementation_are_adopted_in_their_order(tmp_path: Pat
 
     async def story(queue: Queue) -> None:
         assert queue.counts == Counts(accepted=2, running=0)
-        while row := await queue.next(1):
+        while row := await queue.next():
             order.append(row.request_id)
             await queue.claim(row.request_id)
 
     run(path, story)
 
     assert order == ["early", "late"]
-
-
-def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
-    """Rubbish in the place of the queue is named, with its path."""
-    path = tmp_path / "queue.sqlite"
-    path.write_bytes(b"this is not a database" * 100)
-
-    with pytest.raises(QueueUnavailable, match=str(path)):
-        asyncio.run(open_queue(path))
 
 
 def test_a_refused_commit_fails_its_requests_and_the_next_ones_work(tmp_path: Path) -> None:

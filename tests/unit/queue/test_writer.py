@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from posthouse.queue import Accepted, Counts, Request
-from posthouse.queue.store import Store, connect
+from posthouse.queue.opening import open_file
+from posthouse.queue.store import Store
 from posthouse.queue.writer import Writer
 
 REQUEST = Request(kind="submit_prompt", payload={"prompt": "x"}, epoch=1)
@@ -26,7 +27,7 @@ def test_a_job_that_fails_takes_only_its_own_rows_with_it(tmp_path: Path) -> Non
     """What it wrote is undone; the others of its commit are kept, and the counts are right."""
 
     async def story() -> None:
-        connection = connect(tmp_path / "queue.sqlite")
+        connection = open_file(tmp_path / "queue.sqlite")[0]
         writer = Writer(connection, Store(connection))
 
         outcomes = await asyncio.gather(
@@ -51,7 +52,7 @@ def test_what_waits_together_is_committed_together(tmp_path: Path) -> None:
         gate.wait(10)
 
     async def story() -> None:
-        connection = connect(tmp_path / "queue.sqlite")
+        connection = open_file(tmp_path / "queue.sqlite")[0]
         connection.set_trace_callback(lambda words: commits.append(words) if words == "COMMIT" else None)
         writer = Writer(connection, Store(connection))
         blocked = asyncio.create_task(writer.do(block))
@@ -70,7 +71,7 @@ def test_an_asker_that_gave_up_does_not_disturb_the_others(tmp_path: Path) -> No
     """What it asked for is done all the same."""
 
     async def story() -> None:
-        connection = connect(tmp_path / "queue.sqlite")
+        connection = open_file(tmp_path / "queue.sqlite")[0]
         writer = Writer(connection, Store(connection))
         given_up = asyncio.create_task(writer.do(put))
         await asyncio.sleep(0)

@@ -49,9 +49,10 @@ def test_lines_are_appended_whole(tmp_path: Path) -> None:
 
 def test_folders_are_private(tmp_path: Path) -> None:
     """Every folder that is made on the way is the owner's alone."""
-    files.private_folder(tmp_path / "one")
+    deep = files.private_folder(tmp_path / "one" / "two" / "three")
 
-    assert stat.S_IMODE((tmp_path / "one").stat().st_mode) == 0o700
+    made = (deep, deep.parent, deep.parent.parent)
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in made] == [0o700, 0o700, 0o700]
 
 
 def test_sizes_are_summed_over_the_tree(tmp_path: Path) -> None:

@@ -92,3 +92,10 @@ def test_a_note_is_a_line_of_its_own_except_for_programs() -> None:
     plain.feed(event("assistant", text="open", delta=True))
 
     assert (plain.note("the end"), program.note("the end")) == ("\nthe end\n", "")
+
+
+def test_fancy_without_colours_keeps_its_marks() -> None:
+    """What goes to a file or to a terminal without colours has no escape sequence."""
+    renderer = Renderer("fancy", "concise", colour=False)
+
+    assert renderer.feed(event("completion", "two", status="success")) == "✔ success\n"

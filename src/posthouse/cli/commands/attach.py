@@ -5,7 +5,9 @@ import shlex
 
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
+from posthouse.contracts.manifest import WITHOUT_TMUX
 from posthouse.errors import Conflict
+from posthouse.sessions.agents import require_answer
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.session import Session
 from posthouse.terminal import client
@@ -42,6 +44,11 @@ def command(found: Session, *, read_only: bool = False) -> list[str]:
 
 
 def _session(agent: Agent, prog: str) -> Session:
+    require_answer(agent)
+    if agent.record.identity.backend in WITHOUT_TMUX:
+        raise NotAttachable(
+            f"agent {agent.name!r} has no terminal: its backend is {agent.record.identity.backend}"
+        )
     if agent.session is None or not agent.is_live:
         raise NotAttachable(
             f"agent {agent.name!r} has no terminal ({agent.detail or agent.health}); "

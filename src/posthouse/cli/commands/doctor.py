@@ -9,7 +9,7 @@ from posthouse.cli.call import Call
 from posthouse.cli.output import Cell, Output, encode
 from posthouse.cli.pieces import Finding
 from posthouse.cli.wiring import Wiring
-from posthouse.errors import PosthouseError
+from posthouse.contracts import gateway_files as gf
 from posthouse.sessions import liveness
 from posthouse.support import files
 
@@ -27,6 +27,7 @@ def doctor(call: Call) -> int:
         "logins": _logins(call.wiring),
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
+        "broken_queues": _broken_queues(call.wiring),
     }
     if call.output.is_json:
         call.output.line(encode(report))
@@ -79,13 +80,25 @@ def _folders(wiring: Wiring) -> list[dict[str, Any]]:
 
 
 def _live(wiring: Wiring) -> dict[str, Any]:
-    """How many agents live and have a gateway; null with the reason where that can't be told."""
-    try:
-        agents = [agent for agent in liveness.registered(wiring.registry) if agent.is_live]
-    except PosthouseError as error:
-        return {"agents": None, "gateways": None, "problem": str(error)}
-    gateways = [agent for agent in agents if describe.gateway(agent)]
-    return {"agents": len(agents), "gateways": len(gateways), "problem": None}
+    """How many agents live and have a gateway, and of how many that can't be told, with a reason."""
+    agents = liveness.registered(wiring.registry)
+    living = [agent for agent in agents if agent.is_live]
+    unknown = [agent for agent in agents if agent.health == "unknown"]
+    return {
+        "agents": len(living),
+        "gateways": len([agent for agent in living if describe.gateway(agent)]),
+        "unknown": len(unknown),
+        "problem": unknown[0].detail if unknown else None,
+    }
+
+
+def _broken_queues(wiring: Wiring) -> list[str]:
+    """Queues that gateways found broken and set aside: what waited there was not carried out."""
+    from posthouse.queue import set_aside_at  # asyncio comes with it
+
+    pattern = f"sessions/*/*/gateway/{gf.QUEUE}.corrupt-*"
+    roots = {found.parent for found in wiring.roots.runtime.glob(pattern)}
+    return [str(kept) for root in sorted(roots) for kept in set_aside_at(root / gf.QUEUE)]
 
 
 def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> None:
@@ -93,7 +106,7 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
     output.line("\n".join(output.rendered(("piece", "version", "state", "where"), rows)))
     for finding in findings:
         if finding.is_missing:
-            need = "needed for" if finding.piece.needed else "would enable"
+            need = "is needed for" if finding.piece.needed else "would enable"
             output.line()
             output.line(f"{finding.piece.name}: {finding.problem}. It {need} {finding.piece.enables}.")
             output.line(f"  get it with: {finding.piece.get}")
@@ -105,6 +118,10 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
     output.line("\n".join(output.rendered(("state", "size", "folder"), folders)))
     output.line()
     output.line(_living(report["live"]))
+    for path in report["broken_queues"]:
+        output.line()
+        output.line(f"a gateway found its queue broken; what waited in it was not carried out: {path}")
+        output.line("  look at it with sqlite3, and delete it when you are done")
 
 
 def _row(finding: Finding) -> list[Cell]:
@@ -134,6 +151,5 @@ def _login(login: dict[str, Any]) -> str:
 
 
 def _living(live: dict[str, Any]) -> str:
-    if live["problem"] is not None:
-        return f"agents: can't be told ({live['problem']})"
-    return f"agents: {live['agents']} live, {live['gateways']} with a gateway"
+    told = f"agents: {live['agents']} live, {live['gateways']} with a gateway"
+    return f"{told}, {live['unknown']} unknown: {live['problem']}" if live["unknown"] else told

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from posthouse import tools
-from posthouse.cli import gateways, launching
+from posthouse.cli import gateways, launching, target
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser, natural
@@ -84,7 +84,7 @@ def launch(call: Call) -> int:
             spec, replace_existing=call.arguments.replace, warn=call.output.warning
         )
     except AgentExists as error:
-        raise launching.NameTaken(error, call.prog) from error
+        raise launching.NameTaken(error, call) from error
     return _started(call, made, "launched")
 
 
@@ -114,9 +114,13 @@ def stop(call: Call) -> int:
     """End the agent, its gateway and everything below it."""
     agent = call.agent()
     call.wiring.agents.stop(agent)
+    again = ""
+    if agent.record.lifecycle.relaunchable:
+        relaunch = target.command_for(call, "relaunch", agent.name, agent.agent_id)
+        again = f"; start it again with `{relaunch}`"
     call.output.result(
         {"agent_id": agent.agent_id, "agent_name": agent.name, "lifecycle_state": "stopped"},
-        f"stopped {agent.name}; start it again with `{call.prog} agents relaunch {agent.name}`",
+        f"stopped {agent.name}{again}",
     )
     return 0
 

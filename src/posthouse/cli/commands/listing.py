@@ -31,6 +31,9 @@ def listing(call: Call) -> int:
         [_row(agent) for agent in agents],
         empty=_nothing(call, wanted),
     )
+    for agent in agents:
+        if agent.health == "unknown":
+            call.complain(f"{agent.name}: {agent.detail}")
     return 0
 
 

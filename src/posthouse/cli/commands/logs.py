@@ -15,7 +15,10 @@ from posthouse.turns.tail import Overlong, Tail
 
 _LOOK_SECONDS = 0.2
 #: Events have no common time field; this is the one that says when it happened.
-_TIMES = ("accepted_at_utc", "submitted_at_utc", "started_at_utc", "finished_at_utc", "coalesced_at_utc")
+_TIMES = (
+    *("accepted_at_utc", "submitted_at_utc", "started_at_utc", "completed_at_utc"),
+    *("finished_at_utc", "coalesced_at_utc"),
+)
 
 
 def logs_arguments(parser: Parser) -> None:
@@ -92,6 +95,9 @@ def told(line: str) -> str:
         return line
     if not isinstance(event, dict):
         return line
+    result = event.pop("result_json", None)
+    if isinstance(result, dict):
+        event = {**result, **event}
     moment = next((str(event.pop(key)) for key in _TIMES if event.get(key)), "")
     name = str(event.pop("kind", "event"))
     rest = " ".join(f"{key}={value}" for key, value in sorted(event.items()) if value not in (None, ""))

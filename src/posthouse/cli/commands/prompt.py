@@ -5,7 +5,7 @@ from posthouse.cli.answers import EXIT_CODES, Answer
 from posthouse.cli.asking import Question, Ticket
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
-from posthouse.cli.options import Parser
+from posthouse.cli.options import Parser, seconds
 from posthouse.cli.waiting import Deadline
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.session import Session
@@ -17,7 +17,7 @@ def prompt_arguments(parser: Parser) -> None:
     parser.add_argument(
         "-f", "--follow", action="store_true", help="stay, and show what happens as it happens"
     )
-    parser.add_argument("--timeout", type=float, metavar="S", help="with --wait: give up after S seconds")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="with --wait: give up after S seconds")
     parser.epilog = (
         "exit code with --wait or --follow: 0 answered, 10 failed, 11 interrupted, 12 nobody can tell, "
         "124 timed out\n" + (parser.epilog or "")
@@ -28,8 +28,8 @@ def prompt(call: Call) -> int:
     """Give the agent a prompt. Without --wait, the receipt is the result."""
     arguments = call.arguments
     stay = arguments.wait or arguments.follow
-    if arguments.timeout is not None and (not stay or arguments.timeout <= 0):
-        raise UsageError("--timeout goes with --wait or --follow, and is more than 0")
+    if arguments.timeout is not None and not stay:
+        raise UsageError("--timeout goes with --wait or --follow")
     question = asking.question_of(call)
     agent = call.agent()
     found = asking.running(agent, call.prog)

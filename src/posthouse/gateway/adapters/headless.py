@@ -1,7 +1,8 @@
 """A headless agent: each prompt is a turn of its own in the agent's pane."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -10,18 +11,31 @@ from posthouse.contracts import names
 from posthouse.contracts.events import Detail, Style
 from posthouse.contracts.manifest import Headless, Manifest
 from posthouse.errors import Unavailable
-from posthouse.gateway.adapter import AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn, Standing
+from posthouse.gateway.adapter import (
+    AgentBusy,
+    AgentGone,
+    NoRawInput,
+    Prompt,
+    PromptFailed,
+    RunningTurn,
+    Standing,
+)
 from posthouse.gateway.adapters.link import Link
 from posthouse.sessions import chat, secrets, start
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.terminal.control import ControlClient
+from posthouse.terminal.keys import Key, Literal_
+from posthouse.terminal.pane import Pane
 from posthouse.tools.tool import Chat, TurnOrder
 from posthouse.turns import runner
 from posthouse.turns.order import Order
 from posthouse.turns.runner import TurnActive
 from posthouse.turns.state import TurnState
-from posthouse.turns.turn import Turn
+from posthouse.turns.turn import Turn, TurnNotFound
+
+#: Whoever wants to interrupt waits so long for a turn that is just being started.
+_TURN_STARTS_SECONDS = 2.0
 
 
 class NoCurrentChat(PromptFailed):
@@ -38,6 +52,7 @@ class _Running:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
+        self.turn_id: str | None = turn.turn_id
 
     async def interrupt(self) -> bool:
         return await asyncio.to_thread(self._turn.interrupt)
@@ -47,12 +62,16 @@ class HeadlessAdapter:
     """One headless agent."""
 
     is_headless = True
+    sight = None
 
     def __init__(self, session: Session) -> None:
         self._link = Link(session, output=False)
         self._standing = _gone("nobody has looked yet")
         self._on_change: Callable[[], None] = lambda: None
         self._keeper: asyncio.Task[None] | None = None
+        #: Unset while a turn is being started that no file shows yet.
+        self._is_settled = asyncio.Event()
+        self._is_settled.set()
 
     @property
     def standing(self) -> Standing:
@@ -77,8 +96,56 @@ class HeadlessAdapter:
             await turn.ended()
             self._require()
 
-    async def carry_out(self, prompt: Prompt) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
         self._require()
+        pane = await self._link.agent_pane()
+        if pane is None or prompt.instance_id not in (None, self._instance_in(pane)):
+            raise AgentBusy("no turn was started: another session has just taken the agent's place")
+        self._is_settled.clear()
+        try:
+            session, turn = await self._start(prompt)
+        finally:
+            self._is_settled.set()
+        await self._see()
+        state = await turn.ended()
+        if state.status == "completed":
+            await self._pin(session, state)
+        await self._see()
+        if state.status != "completed":
+            raise PromptFailed(f"turn {state.turn_id} {state.status}: {state.error or 'it gave no reason'}")
+
+    async def press(self, parts: Sequence[Literal_ | Key]) -> None:
+        raise NoRawInput
+
+    async def running_turn(self) -> RunningTurn | None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_TURN_STARTS_SECONDS):
+                await self._is_settled.wait()
+        turn = await self._active()
+        return None if turn is None else _Running(turn)
+
+    async def end_of(self, turn_id: str) -> str | None:
+        turn = Turn(self._link.session.turns_root / turn_id)
+        try:
+            state = await turn.ended()
+        except TurnNotFound:
+            return None
+        if state.status == "unknown":
+            # Its starter died before a bridge took it: from here on none will.
+            await asyncio.to_thread(turn.call_off, "the gateway that ordered it stopped")
+            state = await turn.ended()
+        if state.status == "completed":
+            await self._pin(self._link.session, state)
+        await self._see()
+        return state.status
+
+    async def close(self) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+        await self._link.close()
+
+    async def _start(self, prompt: Prompt) -> tuple[Session, Turn]:
         session = await asyncio.to_thread(_count_turn, self._link.session)
         order = order_of(session, prompt)
         try:
@@ -92,23 +159,7 @@ class HeadlessAdapter:
             )
         except TurnActive as error:
             raise AgentBusy(str(error)) from error
-        await self._see()
-        state = await turn.ended()
-        if state.status == "completed":
-            await self._pin(session, state)
-        await self._see()
-        if state.status != "completed":
-            raise PromptFailed(f"turn {state.turn_id} {state.status}: {state.error or 'it gave no reason'}")
-
-    async def running_turn(self) -> RunningTurn | None:
-        turn = await self._active()
-        return None if turn is None else _Running(turn)
-
-    async def close(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
-        await self._link.close()
+        return session, turn
 
     def _require(self) -> None:
         if self._standing.connectivity == "unavailable":
@@ -146,8 +197,7 @@ class HeadlessAdapter:
         if pane is None:
             self._stand(_gone(self._link.reason))
             return
-        generation = self._link.session.manifest.registry_generation_id or self._link.session.session_id
-        instance_id = f"{generation}:{pane.pane_id}"
+        instance_id = self._instance_in(pane)
         if instance_id == self._standing.instance_id:
             is_known = self._standing.is_known
         else:
@@ -160,6 +210,11 @@ class HeadlessAdapter:
                 is_known=is_known,
             )
         )
+
+    def _instance_in(self, pane: Pane) -> str:
+        """The session, told apart from any other before or after it; its turns come and go."""
+        generation = self._link.session.manifest.registry_generation_id or self._link.session.session_id
+        return f"{generation}:{self._link.server_pid}:{pane.pane_id}"
 
     def _lost(self) -> None:
         self._stand(_gone(self._link.reason))

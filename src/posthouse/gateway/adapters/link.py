@@ -27,6 +27,8 @@ class Link:
         self.session = session
         #: None while there is no session to be attached to.
         self.client: ControlClient | None = None
+        #: Which tmux server that is: another one numbers its panes from the start again.
+        self.server_pid = ""
         #: Why there is none.
         self.reason = "nobody has looked yet"
         self._hurry = asyncio.Event()
@@ -39,9 +41,11 @@ class Link:
                 return True
             try:
                 self.session = sessions.read(self._manifest_path)
-                self.client = await ControlClient.attach(
+                client = await ControlClient.attach(
                     self.session.tmux.server, self.session.tmux_session_name, output=self._output
                 )
+                self.server_pid = await client.command("display-message", "-p", "#{pid}")
+                self.client = client
             except PosthouseError as error:
                 self.reason = str(error)
             return self.client is not None

@@ -1,7 +1,7 @@
 """A TUI in its pane: prompts are typed, and each submission is confirmed."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from posthouse import tools
@@ -13,15 +13,18 @@ from posthouse.gateway.adapter import (
     Prompt,
     PromptFailed,
     RunningTurn,
+    Sight,
     Standing,
+    meaning_of,
 )
-from posthouse.gateway.adapters import acknowledgement
+from posthouse.gateway.adapters import acknowledgement, sight
 from posthouse.gateway.adapters.link import Link
 from posthouse.sessions.session import Session
-from posthouse.support import processes
+from posthouse.support import locks, processes
 from posthouse.terminal import death
 from posthouse.terminal.control import ControlClient
-from posthouse.terminal.delivery import Typist
+from posthouse.terminal.delivery import Patience, Typist
+from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.paste import pasteable
 from posthouse.terminal.screen import Screen, Surface
@@ -36,6 +39,20 @@ _TURN_SHOWS_SECONDS = 2.0
 _LOOK_AGAIN_SECONDS = 0.1
 #: A session without window 0 can't be watched, only looked at.
 _NO_PANE_SECONDS = 5.0
+#: Somebody who presses keys does not wait longer for another program's paste.
+_KEYS_PATIENCE = Patience(lock=2.0)
+
+
+class _TuiTurn:
+    """What a TUI works on."""
+
+    turn_id: str | None = None
+
+    def __init__(self, typist: Typist) -> None:
+        self._typist = typist
+
+    async def interrupt(self) -> bool:
+        return await self._typist.interrupt()
 
 
 class TuiAdapter:
@@ -48,6 +65,9 @@ class TuiAdapter:
         self._tool: Tool = tools.load(session.manifest.tool)
         self._typist: Typist | None = None
         self._standing = _gone("nobody has looked yet")
+        self._sight: Sight | None = None
+        #: Looks come one after the other, so that an old one never covers a new one.
+        self._looking = asyncio.Lock()
         self._on_change: Callable[[], None] = lambda: None
         self._keeper: asyncio.Task[None] | None = None
         #: The loop's time until which a turn may begin that the screen does not show yet.
@@ -56,6 +76,10 @@ class TuiAdapter:
     @property
     def standing(self) -> Standing:
         return self._standing
+
+    @property
+    def sight(self) -> Sight | None:
+        return self._sight
 
     async def open(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -77,13 +101,15 @@ class TuiAdapter:
         if surface.state == "exited":
             raise AgentGone("its program ended")
 
-    async def carry_out(self, prompt: Prompt) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
         if prompt.chat_mode is not None:
             raise PromptFailed("chat_session is for headless agents; this one is a TUI")
         typist = self._present()
+        await self._require_program(prompt.instance_id or self._standing.instance_id)
         self._turn_expected_until = float("inf")
         try:
-            delivery = await typist.submit(prompt.text, acknowledged=self._acknowledgement(prompt.text))
+            acknowledged = self._acknowledgement(prompt.text)
+            delivery = await typist.submit(prompt.text, acknowledged=acknowledged, while_busy=while_busy)
         finally:
             self._turn_expected_until = asyncio.get_running_loop().time() + _TURN_SHOWS_SECONDS
         if delivery.outcome == "refused":
@@ -93,13 +119,33 @@ class TuiAdapter:
                 f"the prompt was typed, but nothing proves that the agent took it: {delivery.reason}"
             )
 
+    async def press(self, parts: Sequence[Literal_ | Key]) -> None:
+        self._present()
+        pane = await self._link.agent_pane()
+        if pane is None or self._link.client is None:
+            raise AgentGone(self._link.reason)
+        lock_path = self._link.session.pane_lock
+        hands = Typist(
+            self._link.client, pane.pane_id, self._tool, lock_path=lock_path, patience=_KEYS_PATIENCE
+        )
+        try:
+            await hands.press(parts)
+        except locks.LockHeld as held:
+            raise AgentBusy(
+                f"process {held.holder} is typing into this agent; try again in a moment"
+            ) from held
+
     async def running_turn(self) -> RunningTurn | None:
         try:
             typist = self._present()
             is_active = (await typist.surface()).state == "active" or await self._starts_turn()
         except Unavailable:
             return None
-        return typist if is_active else None
+        return _TuiTurn(typist) if is_active else None
+
+    async def end_of(self, turn_id: str) -> str | None:
+        """A TUI has no turns of ours that could be left behind."""
+        return None
 
     async def close(self) -> None:
         if self._keeper is not None:
@@ -122,13 +168,25 @@ class TuiAdapter:
         )
         return active is not None
 
+    async def _require_program(self, instance_id: str | None) -> None:
+        """Return while the pane runs that very program: a new one takes a moment to be noticed, and must not
+        be given what was meant for the old one."""
+        pane = await self._link.agent_pane()
+        if pane is None or pane.dead or instance_of(pane) != instance_id:
+            raise AgentBusy("nothing was typed: another program has just taken the agent's place")
+
     def _present(self) -> Typist:
         if self._typist is None or self._standing.connectivity == "unavailable":
             raise AgentGone(self._standing.detail)
         return self._typist
 
     def _acknowledgement(self, prompt: str) -> Callable[[], bool]:
-        return acknowledgement.of_prompt(self._tool, self._link.session, pasteable(self._tool.guard(prompt)))
+        typed = pasteable(self._tool.guard(prompt))
+        if typed.startswith("/"):
+            # A command, for `guard` hides every other slash: no transcript tells of it, so the emptied
+            # composer has to do.
+            return lambda: True
+        return acknowledgement.of_prompt(self._tool, self._link.session, typed)
 
     async def _follow(self, client: ControlClient) -> None:
         """Keep the standing true until cancelled, which is when the session ends."""
@@ -143,10 +201,11 @@ class TuiAdapter:
 
     async def _until_changed(self, client: ControlClient, pane: Pane) -> None:
         """Return when the screen means something else than it did."""
-        before = self._standing.eligibility
+        seen = None if self._sight is None else self._sight.surface
+        before = None if seen is None else meaning_of(seen)
 
         def judge(screen: Screen, surface: Surface) -> Surface | None:
-            return surface if screen.dead != pane.dead or eligibility_of(surface) != before else None
+            return surface if screen.dead != pane.dead or meaning_of(surface) != before else None
 
         try:
             await PaneWatch(client, pane.pane_id, self._tool.read_surface).until(judge, seconds=None)
@@ -155,19 +214,24 @@ class TuiAdapter:
 
     async def _see(self) -> Pane | None:
         """Look at the pane and say so if something changed; the pane, or None when there is none."""
-        pane = await self._link.agent_pane()
-        if pane is None:
-            self._stand(_gone(self._link.reason))
-        elif pane.dead:
-            self._stand(_gone(f"its program ended{_how(pane)}"))
-        else:
-            self._stand(await self._stands(pane))
-        return pane
+        async with self._looking:
+            pane = await self._link.agent_pane()
+            self._stand(*await self._look_at(pane))
+            return pane
 
-    async def _stands(self, pane: Pane) -> Standing:
+    async def _look_at(self, pane: Pane | None) -> tuple[Standing, Sight]:
+        if pane is None:
+            is_attached = self._link.client is not None
+            return _gone(self._link.reason), sight.of_nothing(self._link.reason, is_attached=is_attached)
+        if pane.dead:
+            detail = f"its program ended{_how(pane)}"
+            return _gone(detail), sight.of_dead(pane, detail)
         instance_id = instance_of(pane)
         if instance_id is None:
-            return _gone("its program is ending")
+            return _gone("its program is ending"), sight.of_dead(pane, "its program is ending")
+        return await self._look_at_program(pane, instance_id)
+
+    async def _look_at_program(self, pane: Pane, instance_id: str) -> tuple[Standing, Sight]:
         assert self._link.client is not None
         self._typist = Typist(
             self._link.client, pane.pane_id, self._tool, lock_path=self._link.session.pane_lock
@@ -177,12 +241,17 @@ class TuiAdapter:
         else:
             is_known = await self._link.is_named(lambda made: made.manifest.runtime.agent_pid == pane.pid)
         try:
-            eligibility = eligibility_of(await self._typist.surface())
+            screen = await self._typist.screen()
         except Unavailable as error:
-            return _gone(str(error))
-        return Standing(
-            connectivity="connected", eligibility=eligibility, instance_id=instance_id, is_known=is_known
+            return _gone(str(error)), sight.of_nothing(str(error), is_attached=True)
+        surface = self._tool.read_surface(screen)
+        standing = Standing(
+            connectivity="connected",
+            eligibility=eligibility_of(surface),
+            instance_id=instance_id,
+            is_known=is_known,
         )
+        return standing, await sight.of_screen(self._tool, self._link.session, pane, screen, surface)
 
     async def _program_ended(self, pane: Pane) -> None:
         """Return when the pane's program has ended and tmux knows it, or another has taken its place."""
@@ -195,11 +264,12 @@ class TuiAdapter:
 
     def _lost(self) -> None:
         self._typist = None
-        self._stand(_gone(self._link.reason))
+        self._stand(_gone(self._link.reason), sight.of_nothing(self._link.reason, is_attached=False))
 
-    def _stand(self, standing: Standing) -> None:
-        if standing != self._standing:
-            self._standing = standing
+    def _stand(self, standing: Standing, seen: Sight) -> None:
+        is_news = standing != self._standing or not seen.says_the_same_as(self._sight)
+        self._standing, self._sight = standing, seen
+        if is_news:
             self._on_change()
 
 

@@ -42,6 +42,11 @@ def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(tmp_path: Path) 
             "2026-03-13 10:00:00  accepted  request_id=r1",
         ),
         ('{"error_detail": null, "kind": "completed", "request_id": "r1"}', "completed  request_id=r1"),
+        (
+            '{"kind": "completed", "request_id": "r1", "result_json": '
+            '{"completed_at_utc": "2026-03-13T10:00:01+00:00", "request_kind": "interrupt"}}',
+            "2026-03-13 10:00:01  completed  request_id=r1 request_kind=interrupt",
+        ),
         ("not json", "not json"),
         ("[1]", "[1]"),
     ],

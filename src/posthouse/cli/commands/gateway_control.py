@@ -1,0 +1,48 @@
+"""`agents gateway prompt|interrupt|send-keys`: acts on the agent at once, through its gateway."""
+
+from posthouse.cli import asking
+from posthouse.cli.call import Call
+from posthouse.cli.live_gateway import client_of
+from posthouse.cli.options import Parser
+
+
+def prompt_arguments(parser: Parser) -> None:
+    asking.prompt_arguments(parser)
+    parser.add_argument("--force", action="store_true", help="send it even if the agent is busy")
+
+
+def prompt(call: Call) -> int:
+    """Give the agent a prompt now, past the queue, or say why not."""
+    question = asking.question_of(call)
+    value = client_of(call).control_prompt(
+        question.prompt,
+        force=call.arguments.force,
+        model=question.model,
+        reasoning_level=question.reasoning_level,
+    )
+    call.output.result(value, value["detail"])
+    return 0
+
+
+def interrupt(call: Call) -> int:
+    """Interrupt what the agent does; the gateway keeps the request."""
+    value = client_of(call).interrupt()
+    call.output.result(value, value["request_id"])
+    return 0
+
+
+def send_keys_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--sequence", required=True, metavar="S", help="text and keys, such as '/model<[Enter]><[Down]>'"
+    )
+    parser.add_argument(
+        "--escape-special-keys", action="store_true", help="type all of it literally, <[Enter]> included"
+    )
+
+
+def send_keys(call: Call) -> int:
+    """Type raw keys into the agent's terminal."""
+    arguments = call.arguments
+    value = client_of(call).send_keys(arguments.sequence, escape_special_keys=arguments.escape_special_keys)
+    call.output.result(value, value["detail"])
+    return 0

@@ -1,0 +1,96 @@
+"""`agents gateway tui …`: how the gateway sees the agent's screen."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from posthouse.cli import asking
+from posthouse.cli.call import Call
+from posthouse.cli.failure import UsageError
+from posthouse.cli.live_gateway import client_of
+from posthouse.cli.options import Parser
+from posthouse.cli.output import Cell, fields
+
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+def state(call: Call) -> int:
+    """Show how the TUI stands."""
+    value = client_of(call).tui_state()
+    call.output.result(value, _text(value))
+    return 0
+
+
+def history_arguments(parser: Parser) -> None:
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="how many (default 100; 0: all)")
+
+
+def history(call: Call) -> int:
+    """Show how the TUI stood, oldest first."""
+    value = client_of(call).tui_history(limit=call.arguments.limit)
+    rows = [
+        [
+            Cell(entry["recorded_at_utc"]),
+            Cell(entry["turn"]["phase"]),
+            Cell(entry["diagnostics"]["availability"]),
+            Cell(entry["last_turn"]["result"]),
+        ]
+        for entry in value["entries"]
+    ]
+    call.output.table(value, ("at", "turn", "availability", "last turn"), rows, empty="nothing was seen yet")
+    return 0
+
+
+def watch_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--interval-seconds", type=float, default=1.0, metavar="S", help="how often to look (default 1.0)"
+    )
+
+
+def watch(call: Call) -> int:
+    """Show how the TUI stands, again and again, until Ctrl-C."""
+    import json
+    import sys
+
+    seconds = call.arguments.interval_seconds
+    if not 0 < seconds < float("inf"):
+        raise UsageError("--interval-seconds is more than 0")
+    client = client_of(call)
+    while True:
+        value = client.tui_state()
+        if sys.stdout.isatty() and not call.output.is_json:
+            call.output.write(f"{_CLEAR}{_text(value)}\n")
+        else:
+            call.output.line(json.dumps(value, sort_keys=True, ensure_ascii=False))
+        time.sleep(seconds)
+
+
+def note_prompt_arguments(parser: Parser) -> None:
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="the prompt (or --prompt, or stdin)")
+    parser.add_argument("--prompt", metavar="TEXT", help="the prompt")
+    parser.set_defaults(model=None, reasoning_level=None)
+
+
+def note_prompt(call: Call) -> int:
+    """Tell the gateway of a prompt that the agent got by another way."""
+    question = asking.question_of(call)
+    value = client_of(call).note_prompt(question.prompt)
+    call.output.result(value, _text(value))
+    return 0
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    surface, last, stability = value["surface"], value["last_turn"], value["stability"]
+    stands = f"{stability['stable_for_seconds']:.1f} s" + (" (stable)" if stability["stable"] else "")
+    return fields(
+        [
+            ("terminal", value["terminal_id"]),
+            ("availability", value["diagnostics"]["availability"]),
+            ("turn", value["turn"]["phase"]),
+            ("accepting input", surface["accepting_input"]),
+            ("draft", surface["editing_input"]),
+            ("ready posture", surface["ready_posture"]),
+            ("last turn", f"{last['result']} ({last['source']})"),
+            ("unchanged for", stands),
+        ]
+    )

@@ -1,0 +1,32 @@
+"""The live gateway that a command talks to, and what to say when there is none."""
+
+from typing import TYPE_CHECKING
+
+from posthouse.cli import gateways, turnwork
+from posthouse.cli.call import Call
+from posthouse.errors import Unavailable
+
+if TYPE_CHECKING:
+    from posthouse.clients.gateway import GatewayClient
+
+
+class NoGateway(Unavailable):
+    """The agent has no gateway to ask."""
+
+    code = "no_gateway"
+
+
+def client_of(call: Call) -> "GatewayClient":
+    """A client of the gateway of the agent that *call* means.
+
+    Raises:
+        NoGateway: It has none; the message says how to start one.
+    """
+    found = turnwork.session_of(call.agent())
+    client = gateways.client_of(call.wiring, found)
+    if client is None:
+        raise NoGateway(
+            f"agent {found.agent_name!r} has no gateway; start one with "
+            f"`{call.prog} agents gateway attach {found.agent_name}`"
+        )
+    return client

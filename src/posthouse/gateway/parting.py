@@ -1,0 +1,61 @@
+"""How a connection ends without taking its last answer along."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+_LINGER_SECONDS = 2.0
+
+
+class PartingTransport(asyncio.Transport):
+    """A transport that, told to close on a peer that is still sending, first hears it out.
+
+    A socket that is closed with unread data resets the connection, and the peer may lose the answer that
+    says why. So we say that we are done, overlook what still comes, and close when the peer does, or soon.
+    """
+
+    def __init__(self, transport: asyncio.Transport, *, is_sending: Callable[[], bool]) -> None:
+        super().__init__()
+        self._transport = transport
+        self._is_sending = is_sending
+        self._last_moment: asyncio.TimerHandle | None = None
+
+    @property
+    def is_parting(self) -> bool:
+        """Whether nothing that comes is heard any more."""
+        return self._last_moment is not None
+
+    def close(self) -> None:
+        """Close as above. A second call does not wait."""
+        if self._last_moment is None and self._is_sending() and not self._transport.is_closing():
+            self._transport.write_eof()
+            self._transport.resume_reading()
+            loop = asyncio.get_running_loop()
+            self._last_moment = loop.call_later(_LINGER_SECONDS, self._transport.abort)
+        else:
+            self._transport.close()
+
+    def forget(self) -> None:
+        """The connection is gone; nothing is to be done at the last moment."""
+        if self._last_moment is not None:
+            self._last_moment.cancel()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        return self.is_parting or self._transport.is_closing()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if not self.is_closing():  # uvloop raises there; the peer is gone for whatever we have to say
+            self._transport.write(data)
+
+    def pause_reading(self) -> None:
+        if not self.is_parting:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._transport.resume_reading()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._transport.get_extra_info(name, default)

@@ -1,0 +1,83 @@
+"""The one execution slot of a gateway: whoever types into the agent or runs it holds it.
+
+Two locks make it. Work (a queued request, a direct prompt, a reminder) takes both and does one thing
+after the other. Raw keys take only the second, so that they pass while work merely waits for the agent.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from posthouse.errors import Conflict
+
+
+class SlotTaken(Conflict):
+    """Something else is being typed or run; nothing was done."""
+
+    code = "slot_taken"
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(f"{holder} is being given to the agent right now; try again in a moment")
+        self.holder = holder
+
+
+class Slot:
+    """Held by one piece of work at a time, in the order of asking."""
+
+    def __init__(self) -> None:
+        self._work = asyncio.Lock()
+        self._hands = asyncio.Lock()
+        self._holder = ""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether something is being typed or run."""
+        return self._work.locked() or self._hands.locked()
+
+    @asynccontextmanager
+    async def work(self, name: str, *, within_seconds: float | None = None) -> AsyncIterator[None]:
+        """Hold the slot for *name*, which is how others hear of it.
+
+        Raises:
+            SlotTaken: It was not free *within_seconds*; None waits for ever.
+        """
+        async with _held(self._work, within_seconds, self._taken), _held(self._hands, None, self._taken):
+            self._holder = name
+            yield
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Let keys pass while the holder only waits for its agent; the slot stays the holder's."""
+        self._hands.release()
+        try:
+            yield
+        finally:
+            await self._hands.acquire()
+
+    @asynccontextmanager
+    async def keys(self, *, within_seconds: float) -> AsyncIterator[None]:
+        """Hold the hands alone, for raw keys.
+
+        Raises:
+            SlotTaken: Something was still being typed after *within_seconds*.
+        """
+        async with _held(self._hands, within_seconds, self._taken):
+            yield
+
+    def _taken(self) -> SlotTaken:
+        return SlotTaken(self._holder or "raw input")
+
+
+@asynccontextmanager
+async def _held(
+    lock: asyncio.Lock, seconds: float | None, taken: Callable[[], SlotTaken]
+) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            await lock.acquire()
+    except TimeoutError:
+        raise taken() from None
+    try:
+        yield
+    finally:
+        lock.release()

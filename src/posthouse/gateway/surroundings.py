@@ -1,0 +1,33 @@
+"""What everything that acts on one agent shares inside its gateway."""
+
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from posthouse.contracts.gateway_files import Attach
+from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.gateway.adapter import AgentAdapter
+from posthouse.gateway.files import Journal
+from posthouse.gateway.slot import Slot
+from posthouse.queue import Queue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """One gateway, as its parts see it."""
+
+    attach: Attach
+    adapter: AgentAdapter
+    queue: Queue
+    slot: Slot
+    journal: Journal
+    log: logging.Logger
+    #: The status now; asks nobody.
+    status: Callable[[], GatewayStatus]
+    #: Returns when the agent may be asked; raises what every route refuses with otherwise.
+    admit: Callable[[], Awaitable[None]]
+    #: Tells whoever follows the status that it may have changed.
+    changed: Callable[[], None]
+    #: Runs something that ends with the gateway at the latest.
+    spawn: Callable[[Coroutine[Any, Any, None]], None]

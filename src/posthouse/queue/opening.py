@@ -1,0 +1,110 @@
+"""Opening the file of a queue: with what its last user left, or anew when that can't be read."""
+
+import sqlite3
+from pathlib import Path
+
+from posthouse.queue.queue import Finished, QueueUnavailable, SetAside
+from posthouse.queue.statements import named
+from posthouse.queue.store import Store
+from posthouse.support import clock, files
+
+#: Told to whoever asks what became of a request that ran when the gateway died.
+DIED_RUNNING = "the gateway stopped while this request ran; it may have reached the agent and is not repeated"
+#: Only a foreign writer can make us wait; readers never do.
+_BUSY_SECONDS = 1.0
+#: Looking through more would keep an agent waiting; what is broken there is met later, and refused then.
+_MAX_CHECKED_BYTES = 64 << 20
+_BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_ASIDE = ".corrupt-"
+
+
+class _Broken(Exception):
+    """The file is there and is no usable database."""
+
+
+def open_file(path: Path) -> tuple[sqlite3.Connection, SetAside | None]:
+    """A connection whose commits are on disk when they return. A broken file is set aside, and said to be.
+
+    Raises:
+        QueueUnavailable: The file can't be used, for a reason that another file would share.
+    """
+    try:
+        return _connect(path), None
+    except _Broken as broken:
+        aside = _set_aside(path, str(broken))
+    try:
+        return _connect(path), aside
+    except _Broken as broken:
+        raise QueueUnavailable(f"{path} can't be used: {broken}") from broken
+
+
+def recover(store: Store) -> list[Finished]:
+    """Fail what ran when the last process died; keep what was accepted."""
+    now = clock.iso_seconds(clock.now())
+    store.run("seed_notifier", now=now)
+    store.run("adopt")
+    store.run("close_finished")
+    running = [row[0] for row in store.run("running")]
+    failed = [store.fail(request_id, DIED_RUNNING) for request_id in running]
+    store.recount()
+    return failed
+
+
+def set_aside_at(path: Path) -> list[Path]:
+    """Queues that were found broken at *path* and kept, oldest first."""
+    kept = path.parent.glob(f"{path.name}{_ASIDE}*")
+    return sorted(one for one in kept if not one.name.endswith(("-wal", "-shm")))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        path.touch(mode=0o600)  # SQLite would create it readable by others
+        connection = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
+        )
+    except (sqlite3.Error, OSError) as error:
+        raise QueueUnavailable(f"{path} can't be used: {error}") from error
+    try:
+        _prepare(connection, path)
+    except (sqlite3.Error, OSError, _Broken) as error:
+        connection.close()
+        if isinstance(error, _Broken) or is_broken(error):
+            raise _Broken(str(error)) from error
+        raise QueueUnavailable(f"{path} can't be used: {error}") from error
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    size = path.stat().st_size
+    if size == 0:
+        # Only a new file takes this; an old one keeps its free pages and uses them again.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    if size <= _MAX_CHECKED_BYTES:
+        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise _Broken(verdict)
+    connection.executescript(named()["schema"])
+
+
+def is_broken(error: Exception) -> bool:
+    """Whether *error* says that the file itself is no usable database."""
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _BROKEN
+
+
+def _set_aside(path: Path, reason: str) -> SetAside:
+    """Move the file and its journals out of the way. The database goes first: SQLite drops the journal of an
+    empty one, so that whoever dies in between starts anew all the same."""
+    stamp = clock.compact(clock.now())
+    kept = path.with_name(f"{path.name}{_ASIDE}{stamp}")
+    number = 1
+    while kept.exists():
+        number += 1
+        kept = path.with_name(f"{path.name}{_ASIDE}{stamp}-{number}")
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.rename(kept.with_name(kept.name + suffix))
+    files.sync_folder(path.parent)
+    return SetAside(kept_as=kept, reason=reason)

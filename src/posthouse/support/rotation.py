@@ -1,0 +1,88 @@
+"""Files that only grow, up to a limit: then they become numbered siblings and a new one is begun.
+
+`name` is the newest part, `name.1` the one before it, and so on. Nothing that was written is written again.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+class RotatingFile:
+    """Appends lines to one file, for one writer. Created 0600."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        max_bytes: int,
+        backups: int,
+        on_rotate: Callable[[int, int], None] = lambda old, new: None,
+    ) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._backups = backups
+        #: Told the old and the new descriptor while both are open.
+        self._on_rotate = on_rotate
+        self._descriptor = _open(path)
+        self._size = os.fstat(self._descriptor).st_size
+        #: The last line broke off: its writer died, or the disk was full.
+        self._is_torn = self._size > 0 and not _ends_whole(path, self._size)
+
+    def write(self, line: bytes) -> None:
+        """Append one whole *line*, newline included.
+
+        Raises:
+            OSError: It was not written, or only in part; then the next one begins a new line.
+        """
+        if self._size and self._size + len(line) > self._max_bytes:
+            self._rotate()
+        if self._is_torn:
+            self._append(b"\n")
+            self._is_torn = False
+        self._append(line)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _append(self, content: bytes) -> None:
+        written = os.write(self._descriptor, content)
+        self._size += written
+        if written < len(content):
+            self._is_torn = True
+            raise OSError(f"only {written} of {len(content)} bytes fitted into {self._path}")
+
+    def _rotate(self) -> None:
+        """Begin a new file. Whoever dies in the middle leaves a number out, which harms nobody."""
+        oldest = _numbered(self._path, self._backups) if self._backups else self._path
+        oldest.unlink(missing_ok=True)
+        for number in range(self._backups - 1, -1, -1):
+            part = _numbered(self._path, number)
+            if part.exists():
+                part.rename(_numbered(self._path, number + 1))
+        fresh = _open(self._path)
+        self._on_rotate(self._descriptor, fresh)
+        os.close(self._descriptor)
+        self._descriptor, self._size, self._is_torn = fresh, 0, False
+
+
+def parts(path: Path) -> list[Path]:
+    """The file at *path* and its siblings, oldest first."""
+    numbers = [part.suffix[1:] for part in path.parent.glob(f"{path.name}.*")]
+    older = sorted((int(number) for number in numbers if number.isdecimal()), reverse=True)
+    found = [_numbered(path, number) for number in (*older, 0)]
+    return [part for part in found if part.exists()]
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}") if number else path
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def _ends_whole(path: Path, size: int) -> bool:
+    with path.open("rb") as stream:
+        stream.seek(size - 1)
+        return stream.read(1) == b"\n"
