@@ -18,11 +18,12 @@ from typing import get_args
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
-from posthouse.gateway import adapters, app, files, token
+from posthouse.gateway import adapters, files
 from posthouse.gateway.diagnostics import open_diagnostics
-from posthouse.gateway.diagnostics_http import LogWarnings
 from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
-from posthouse.gateway.server import Server, bind
+from posthouse.gateway.http import app, token
+from posthouse.gateway.http.diagnostics import LogWarnings
+from posthouse.gateway.http.server import Server, bind
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

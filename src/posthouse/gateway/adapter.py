@@ -9,7 +9,7 @@ from posthouse.errors import Conflict, InvalidInput, Unavailable
 if TYPE_CHECKING:  # the command line drives adapters too, and must not pay for pydantic
     from posthouse.contracts.gateway_http import ChatMode
     from posthouse.terminal.keys import Key, Literal_
-    from posthouse.terminal.screen import Surface
+    from posthouse.tracking.sight import Sight
 
 Connectivity = Literal["connected", "unavailable"]
 Eligibility = Literal["ready", "unknown", "not_ready"]
@@ -54,47 +54,6 @@ class Standing:
     is_known: bool = False
     #: Why it is unavailable, for a person.
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """The newest turn that the agent's own transcript shows as over."""
-
-    submitted_at_utc: str
-    outcome: Literal["success", "interrupted", "error"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """What one look at a TUI's pane showed."""
-
-    #: How far the look got: to a screen, or to what was missing.
-    reach: Literal["screen", "program_ended", "no_session", "no_answer"]
-    #: Why it got no further, for a person.
-    detail: str = ""
-    pane_id: str | None = None
-    pane_pid: int | None = None
-    #: What the screen means; None without one.
-    surface: "Surface | None" = None
-    #: The visible screen without its styles.
-    text: str = ""
-    #: A person scrolls, and keys would not reach the program.
-    is_scrolled: bool = False
-    #: None: there is none, or nothing tells.
-    ended: Ended | None = None
-
-    def says_the_same_as(self, other: "Sight | None") -> bool:
-        """Whether both mean the same, whatever their text and composer hold."""
-        return other is not None and self._meaning() == other._meaning()
-
-    def _meaning(self) -> tuple[object, ...]:
-        of_surface = None if self.surface is None else meaning_of(self.surface)
-        return self.reach, self.pane_id, self.pane_pid, self.is_scrolled, self.ended, of_surface
-
-
-def meaning_of(surface: "Surface") -> tuple[object, ...]:
-    """What has to change on a screen before anybody is told."""
-    return surface.state, surface.dialog, surface.composer is None, bool(surface.composer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +107,7 @@ class AgentAdapter(Protocol):
         """What was last seen. Asks nobody."""
 
     @property
-    def sight(self) -> Sight | None:
+    def sight(self) -> "Sight | None":
         """What a TUI last showed; None for a headless agent, and before the first look. Asks nobody."""
 
     async def open(self, on_change: Callable[[], None]) -> None:

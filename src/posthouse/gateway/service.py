@@ -20,18 +20,18 @@ from posthouse.contracts.gateway_http import (
 from posthouse.errors import Conflict, InvalidInput, Unavailable
 from posthouse.gateway import reconciliation, recovery
 from posthouse.gateway.adapter import AgentAdapter, Prompt
-from posthouse.gateway.control import DirectControl
+from posthouse.gateway.control.keys import RawKeys
+from posthouse.gateway.control.prompts import DirectControl
+from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.diagnostics import Diagnostics, NoDiagnostics
 from posthouse.gateway.files import Journal, Publisher, read_events
-from posthouse.gateway.raw_keys import RawKeys
-from posthouse.gateway.reminder_clock import ReminderClock
-from posthouse.gateway.reminder_events import ReminderStory, left_by
-from posthouse.gateway.reminders import Reminders
+from posthouse.gateway.reminders.board import Reminders
+from posthouse.gateway.reminders.clock import ReminderClock
+from posthouse.gateway.reminders.events import ReminderStory, left_by
 from posthouse.gateway.retention import Pruner
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.status import Binding, Facts, derive, epoch_of
 from posthouse.gateway.surroundings import Surroundings
-from posthouse.gateway.tui_control import TuiControl
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Accepted, Finished, Instance, Queue, Request
 from posthouse.support import clock

@@ -8,9 +8,10 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Scope
 
-from posthouse.gateway.adapter import AgentGone, Ended, NoRawInput, Prompt, RunningTurn, Sight, Standing
+from posthouse.gateway.adapter import AgentGone, NoRawInput, Prompt, RunningTurn, Standing
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.screen import Surface, SurfaceState
+from posthouse.tracking.sight import Ended, Sight
 
 
 class FakeAgent:

@@ -11,9 +11,9 @@ import uvloop
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import manifest as m
-from posthouse.gateway import app, token
 from posthouse.gateway.files import Journal, Publisher, close_log, live_attach, running_log
-from posthouse.gateway.server import Server, bind
+from posthouse.gateway.http import app, token
+from posthouse.gateway.http.server import Server, bind
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

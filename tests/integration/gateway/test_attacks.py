@@ -11,7 +11,7 @@ import pytest
 
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import body, connection, parting
+from posthouse.gateway.http import body, connection, parting
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving
 

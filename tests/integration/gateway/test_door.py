@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import connection, door, token
+from posthouse.gateway.http import connection, door, token
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving, session_in
 

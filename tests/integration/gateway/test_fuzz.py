@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import openapi
+from posthouse.gateway.http import openapi
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from posthouse.contracts.gateway_files import DiagnosticLogging
-from posthouse.gateway import diagnostics, diagnostics_http
+from posthouse.gateway import diagnostics
 from posthouse.gateway.diagnostics import DiagnosticLog, Diagnostics, NoDiagnostics, open_diagnostics, safe
+from posthouse.gateway.http import diagnostics as diagnostics_http
 from posthouse.support.rotation import parts
 
 

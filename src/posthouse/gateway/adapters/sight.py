@@ -3,11 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from posthouse.gateway.adapter import Ended, Sight
 from posthouse.sessions.session import Session
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen, Surface, plain
 from posthouse.tools.tool import Tool
+from posthouse.tracking.sight import Ended, Sight
 
 #: A turn that is over shows as one of these; while it runs, nobody needs the transcript.
 _AT_REST = ("ready", "draft")

@@ -13,9 +13,7 @@ from posthouse.gateway.adapter import (
     Prompt,
     PromptFailed,
     RunningTurn,
-    Sight,
     Standing,
-    meaning_of,
 )
 from posthouse.gateway.adapters import acknowledgement, sight
 from posthouse.gateway.adapters.link import Link
@@ -30,6 +28,7 @@ from posthouse.terminal.paste import pasteable
 from posthouse.terminal.screen import Screen, Surface
 from posthouse.terminal.watching import PaneWatch
 from posthouse.tools.tool import Tool
+from posthouse.tracking.sight import Sight, meaning_of
 
 #: tmux learns of a program's end a little after the kernel.
 _DEATH_LAG_SECONDS = 0.05

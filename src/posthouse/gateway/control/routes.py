@@ -1,0 +1,113 @@
+"""The routes of direct control, headless control and the TUI."""
+
+from pydantic import TypeAdapter
+
+from posthouse.contracts import gateway_control_http as wire
+from posthouse.contracts import gateway_tui_http as tui_wire
+from posthouse.contracts.gateway_http import SubmitPromptPayload
+from posthouse.gateway.control.answers import Answer
+from posthouse.gateway.http.route import Route
+from posthouse.gateway.service import Gateway
+
+_NOT_HEADLESS = {422: "The agent is a TUI.", 503: "The session's manifest can't be read."}
+_NO_TUI = {422: "The agent is headless and has no TUI."}
+
+
+async def control_prompt(gateway: Gateway, order: wire.ControlPrompt) -> Answer:
+    return await gateway.control.prompt(order)
+
+
+async def send_keys(gateway: Gateway, order: wire.SendKeys) -> wire.KeysSent:
+    return await gateway.keys.send(order)
+
+
+async def headless_state(gateway: Gateway, _: None) -> wire.HeadlessControlState:
+    return await gateway.control.headless.state()
+
+
+async def next_prompt_session(gateway: Gateway, order: wire.NextPromptSession) -> wire.HeadlessControlState:
+    return await gateway.control.headless.override(order)
+
+
+async def tui_state(gateway: Gateway, _: None) -> tui_wire.TerminalState:
+    return await gateway.tui.state()
+
+
+async def tui_history(gateway: Gateway, query: tui_wire.HistoryQuery) -> tui_wire.SnapshotHistory:
+    return gateway.tui.history(query)
+
+
+async def tui_note_prompt(gateway: Gateway, payload: SubmitPromptPayload) -> tui_wire.TerminalState:
+    return await gateway.tui.note_prompt(payload)
+
+
+ROUTES = (
+    Route(
+        method="POST",
+        path="/v1/control/prompt",
+        summary="Give the agent a prompt now, or say why not.",
+        handler=control_prompt,
+        request=TypeAdapter(wire.ControlPrompt),
+        response=wire.PromptSent,
+        refusals={
+            409: "The agent is busy, was replaced, or has no current conversation.",
+            503: "The agent is not available.",
+        },
+        refusal=wire.PromptRefusal,
+    ),
+    Route(
+        method="POST",
+        path="/v1/control/send-keys",
+        summary="Type raw keys into the agent's terminal.",
+        handler=send_keys,
+        request=TypeAdapter(wire.SendKeys),
+        response=wire.KeysSent,
+        refusals={
+            409: "The agent was replaced, something is being typed, or the terminal takes no keys.",
+            503: "The agent is not available.",
+        },
+    ),
+    Route(
+        method="GET",
+        path="/v1/control/headless/state",
+        summary="What a headless agent can be asked right now.",
+        handler=headless_state,
+        response=wire.HeadlessControlState,
+        refusals=_NOT_HEADLESS,
+    ),
+    Route(
+        method="POST",
+        path="/v1/control/headless/next-prompt-session",
+        summary="Let the next direct prompt that asks for no conversation start a new one.",
+        handler=next_prompt_session,
+        request=TypeAdapter(wire.NextPromptSession),
+        response=wire.HeadlessControlState,
+        refusals=_NOT_HEADLESS,
+    ),
+    Route(
+        method="GET",
+        path="/v1/control/tui/state",
+        summary="How a TUI stands, and how that is known.",
+        handler=tui_state,
+        response=tui_wire.TerminalState,
+        refusals=_NO_TUI,
+    ),
+    Route(
+        method="GET",
+        path="/v1/control/tui/history",
+        summary="How a TUI stood, oldest first.",
+        handler=tui_history,
+        query=tui_wire.HistoryQuery,
+        response=tui_wire.SnapshotHistory,
+        refusals=_NO_TUI,
+    ),
+    Route(
+        method="POST",
+        path="/v1/control/tui/note-prompt",
+        summary="Take note of a prompt that somebody gave the TUI by another way.",
+        handler=tui_note_prompt,
+        request=TypeAdapter(SubmitPromptPayload),
+        response=tui_wire.TerminalState,
+        refusals=_NO_TUI,
+    ),
+)

@@ -1,0 +1,159 @@
+"""The TUI of one gateway as its routes show it: the belief now, and what was believed before."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from posthouse.contracts import gateway_tui_http as wire
+from posthouse.contracts.gateway_files import Attach, TrackingTimings
+from posthouse.contracts.gateway_http import SubmitPromptPayload
+from posthouse.errors import InvalidInput
+from posthouse.gateway.adapter import AgentAdapter, AgentBusy, Prompt
+from posthouse.gateway.control import tui_view
+from posthouse.sessions import session as sessions
+from posthouse.support import clock
+from posthouse.tracking import tracker
+from posthouse.tracking.tracker import Belief
+
+MAX_HISTORY = 1000
+_WINDOW = "agent"
+#: They start no turn, so there is none to note.
+_CONTEXT_COMMANDS = ("/clear", "/new")
+
+
+class NoTui(InvalidInput):
+    """The agent is headless; nothing tracks a screen."""
+
+    code = "no_tui"
+
+    def __init__(self) -> None:
+        super().__init__("this agent is headless and has no TUI; /v1/control/headless/state shows it")
+
+
+class TuiControl:
+    """What is known of the agent's screen. Of a headless agent nothing is, and every question is refused."""
+
+    def __init__(
+        self,
+        adapter: AgentAdapter,
+        attach: Attach,
+        timings: TrackingTimings,
+        *,
+        now: Callable[[], datetime] = clock.now,
+    ) -> None:
+        self._adapter = adapter
+        self._attach = attach
+        self._timings = timings
+        self._now = now
+        self._belief = tracker.initial(now())
+        self._history: deque[tuple[datetime, Belief]] = deque(maxlen=MAX_HISTORY)
+
+    def seen(self) -> None:
+        """Take in what the adapter shows now."""
+        if (sight := self._adapter.sight) is not None:
+            self._believe(tracker.see(self._belief, sight, at=self._now(), timings=self._timings))
+
+    async def look(self) -> Belief:
+        """The belief after a fresh look."""
+        await self._adapter.look()
+        self.seen()
+        return self._belief
+
+    def seconds_to_stability(self) -> float:
+        """How long the belief has to stay as it is until it counts as stable; 0 when it does."""
+        stood = (self._now() - self._belief.since).total_seconds()
+        return max(self._timings.stability_threshold_seconds - max(stood, 0.0), 0.0)
+
+    async def state(self) -> wire.TerminalState:
+        """How the TUI stands now.
+
+        Raises:
+            NoTui: The agent is headless.
+        """
+        self._require()
+        await self.look()
+        return self._state()
+
+    def history(self, query: wire.HistoryQuery) -> wire.SnapshotHistory:
+        """The newest published beliefs, oldest first.
+
+        Raises:
+            NoTui: The agent is headless.
+        """
+        self._require()
+        kept = list(self._history)
+        entries = kept[-query.limit :] if query.limit > 0 else kept
+        session = self._session
+        return wire.SnapshotHistory(
+            terminal_id=session.tracked_session_id,
+            tracked_session_id=session.tracked_session_id,
+            entries=tuple(
+                tui_view.snapshot_of(belief, session.tool, at=at, timings=self._timings)
+                for at, belief in entries
+            ),
+        )
+
+    async def note_prompt(self, payload: SubmitPromptPayload) -> wire.TerminalState:
+        """Take note that somebody gave the agent a prompt by another way.
+
+        Raises:
+            NoTui: The agent is headless.
+        """
+        self._require()
+        self._note()
+        return self._state()
+
+    async def noting(self, prompt: Prompt, give: Callable[[], Awaitable[None]]) -> None:
+        """Let *give* type *prompt*, and note it. What turns out not to have been typed is not noted."""
+        if self._adapter.is_headless or prompt.text.strip() in _CONTEXT_COMMANDS:
+            await give()
+            return
+        # What ended before must not be taken for the end of this prompt.
+        await self.look()
+        self._note()
+        try:
+            await give()
+        except AgentBusy:
+            at = self._now()
+            self._believe(tracker.withdraw(self._belief, at=at, timings=self._timings))
+            raise
+        await self.look()
+
+    def _note(self) -> None:
+        at = self._now()
+        self._belief = tracker.note(self._belief, at=at)
+        self._history.append((at, self._belief))
+
+    def _believe(self, belief: Belief) -> None:
+        is_news = belief.facts != self._belief.facts or not self._history
+        self._belief = belief
+        if is_news:
+            self._history.append((self._now(), belief))
+
+    def _state(self) -> wire.TerminalState:
+        return tui_view.state_of(self._belief, self._session, at=self._now(), timings=self._timings)
+
+    def _require(self) -> None:
+        if self._adapter.is_headless:
+            raise NoTui
+
+    @cached_property
+    def _session(self) -> wire.TrackedSession:
+        attach = self._attach
+        identity = attach.runtime_session_id or attach.attach_identity
+        path = None if attach.manifest_path is None else Path(attach.manifest_path)
+        manifest = None if path is None else sessions.read(path).manifest
+        return wire.TrackedSession(
+            tracked_session_id=identity,
+            session_name=identity,
+            tool=attach.backend_metadata.tool,
+            observed_tool_version=None,
+            tmux_session_name=attach.tmux_session_name,
+            tmux_window_name=_WINDOW,
+            agent_name=None if manifest is None else manifest.agent_name,
+            agent_id=None if manifest is None else manifest.agent_id,
+            manifest_path=attach.manifest_path,
+            session_root=None if path is None else str(path.parent),
+        )

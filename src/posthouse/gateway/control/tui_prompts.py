@@ -1,0 +1,140 @@
+"""Direct prompts for a TUI: typed when it stands ready, and confirmed."""
+
+import asyncio
+
+from posthouse import tools
+from posthouse.contracts import gateway_control_http as wire
+from posthouse.errors import PosthouseError
+from posthouse.gateway.adapter import Prompt, PromptFailed
+from posthouse.gateway.control.answers import UNCONFIRMED, Answer, refused, require_idle, sent
+from posthouse.gateway.control.in_flight import InFlight
+from posthouse.gateway.control.tui import TuiControl
+from posthouse.gateway.slot import SlotTaken
+from posthouse.gateway.surroundings import Surroundings
+from posthouse.support import clock
+from posthouse.tracking.tracker import Belief
+
+_SLOT_SECONDS = 2.0
+_RESET_SECONDS = 15.0
+_LOOK_AGAIN_SECONDS = 0.2
+
+Outcome = asyncio.Future[PosthouseError | None]
+
+
+class TypedPrompts:
+    """Types direct prompts, one after the other."""
+
+    def __init__(self, gateway: Surroundings, in_flight: InFlight, tui: TuiControl) -> None:
+        self._gateway = gateway
+        self._in_flight = in_flight
+        self._tui = tui
+
+    async def type(self, order: wire.ControlPrompt, *, deadline: float) -> Answer:
+        """Give the TUI a prompt, and answer when it took it, at the latest at *deadline*.
+
+        Raises:
+            Structured: It was refused, or nothing proves that the TUI took it.
+        """
+        _check(order)
+        if order.policy != "always":
+            await self._require_ready(order)
+        outcome: Outcome = asyncio.get_running_loop().create_future()
+        prompt = Prompt(text=order.prompt)
+        self._in_flight.begin(prompt)
+        self._gateway.spawn(self._see_through(order, prompt, outcome))
+        left = max(deadline - asyncio.get_running_loop().time(), 0.0)
+        await asyncio.wait({outcome}, timeout=left)
+        return _answer(order, outcome.result()) if outcome.done() else sent(order, UNCONFIRMED)
+
+    async def _require_ready(self, order: wire.ControlPrompt) -> None:
+        """Return when the TUI has stood ready for long enough.
+
+        Whether a busy one holds input that it has not taken yet can't be seen, so `if_no_pending` asks
+        for no less.
+        """
+        require_idle(order, self._gateway.status())
+        _require_promptable(order, await self._tui.look())
+        if (left := self._tui.seconds_to_stability()) > 0:
+            await asyncio.sleep(left)
+            _require_promptable(order, await self._tui.look())
+            if self._tui.seconds_to_stability() > 0:
+                raise refused(order, "not_ready", "the TUI does not stand still; try again in a moment")
+        # Again, because others were let in meanwhile.
+        require_idle(order, self._gateway.status())
+
+    async def _see_through(self, order: wire.ControlPrompt, prompt: Prompt, outcome: Outcome) -> None:
+        error: PosthouseError | None = PromptFailed("the gateway was stopped")
+        try:
+            error = await self._in_flight.see_through(prompt, self._give(order, prompt))
+        finally:
+            outcome.set_result(error)
+
+    async def _give(self, order: wire.ControlPrompt, prompt: Prompt) -> None:
+        is_forced = order.policy == "always"
+        async with self._gateway.slot.work("a direct prompt", within_seconds=_SLOT_SECONDS):
+            self._gateway.changed()
+            if order.chat_session is not None:
+                await self._reset()
+            await self._tui.noting(
+                prompt, lambda: self._gateway.adapter.carry_out(prompt, while_busy=is_forced)
+            )
+        self._gateway.journal.add(
+            "control_prompt_submitted",
+            forced=is_forced,
+            submitted_at_utc=clock.iso_seconds(clock.now()),
+        )
+
+    async def _reset(self) -> None:
+        """Start a fresh conversation in the TUI, and wait until it stands ready for the prompt."""
+        command = tools.load(self._gateway.attach.backend_metadata.tool).reset_command
+        await self._gateway.adapter.carry_out(Prompt(text=command))
+        async with self._gateway.slot.waiting():
+            try:
+                async with asyncio.timeout(_RESET_SECONDS):
+                    await self._until_promptable()
+            except TimeoutError:
+                raise PromptFailed(
+                    f"{command} was typed, but the TUI was not ready within {_RESET_SECONDS:g} s; "
+                    "the prompt was not sent"
+                ) from None
+
+    async def _until_promptable(self) -> None:
+        while True:
+            # The screen shows a moment later what a command did.
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            if _is_promptable(await self._tui.look()) and self._tui.seconds_to_stability() == 0:
+                return
+
+
+def _check(order: wire.ControlPrompt) -> None:
+    """Refuse what no TUI can do."""
+    if order.chat_session is not None and order.chat_session.mode != "new":
+        words = f"chat_session mode {order.chat_session.mode} is for headless agents; a TUI knows only new"
+        raise refused(order, "invalid_chat_session", words)
+    if order.execution is not None:
+        raise refused(order, "invalid_execution", "execution is for headless agents; this one is a TUI")
+
+
+def _is_promptable(belief: Belief) -> bool:
+    return belief.turn.phase == "ready" and belief.surface.is_promptable
+
+
+def _require_promptable(order: wire.ControlPrompt, belief: Belief) -> None:
+    if _is_promptable(belief):
+        return
+    facts = belief.surface
+    raise refused(
+        order,
+        "not_ready",
+        "Gateway prompt rejected because the TUI is not submit-ready: "
+        f"turn {belief.turn.phase}, accepting input {facts.accepting}, draft {facts.editing}, "
+        f"ready posture {facts.posture}.",
+    )
+
+
+def _answer(order: wire.ControlPrompt, error: PosthouseError | None) -> Answer:
+    if isinstance(error, SlotTaken):
+        raise refused(order, "not_ready", str(error)) from error
+    if error is not None:
+        raise refused(order, "dispatch_failed", str(error)) from error
+    return sent(order)

@@ -1,0 +1,125 @@
+"""Who may come in: a program of this user on this machine, or one elsewhere that shows the token.
+
+Asked twice. When a connection is made, the kernel says whose it is. With each request, its headers say
+whether a web page is behind it: a page can reach loopback by its own name that resolves to 127.0.0.1,
+which its Host tells, or by a plain cross-site request, which its Origin tells.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any, Literal
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from posthouse.gateway.http import token
+from posthouse.support import peers
+
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+#: Not the notifier's, which are `/v1/mail-notifier`.
+_MAIL_ROUTES = "/v1/mail/"
+
+Peer = Literal["own", "stranger", "remote"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """An answer that says no. As an application, it says so to everything."""
+
+    status: int
+    detail: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.response()(scope, receive, send)
+
+    def response(self) -> JSONResponse:
+        return JSONResponse({"detail": self.detail}, self.status, headers=self.headers)
+
+
+NOT_FROM_HERE = Refusal(status=403, detail="Only connections from this machine are served")
+NO_TOKEN = Refusal(
+    status=401,
+    detail="From beyond this machine, show the gateway's token: Authorization: Bearer TOKEN",
+    headers={"www-authenticate": "Bearer"},
+)
+WRONG_TOKEN = Refusal(
+    status=401,
+    detail="That is not this gateway's token",
+    headers={"www-authenticate": 'Bearer error="invalid_token"'},
+)
+FOREIGN_HOST = Refusal(
+    status=403, detail="The Host header must name this machine's loopback, for example 127.0.0.1"
+)
+FOREIGN_PAGE = Refusal(status=403, detail="Web pages of another origin are not served")
+NO_MAIL_HERE = Refusal(
+    status=503, detail="Mail is served only by gateways that listen on 127.0.0.1; attach this one there"
+)
+
+
+def peer_of(peername: Any, sockname: Any) -> Peer:
+    """Who made a connection. A kernel that does not tell makes everybody a stranger."""
+    if not peername or not sockname:
+        return "stranger"
+    if not ip_address(peername[0]).is_loopback:
+        return "remote"
+    try:
+        uid = peers.uid_of(peername[:2], sockname[:2])
+    except OSError:
+        return "stranger"
+    return "own" if uid in (0, os.geteuid()) else "stranger"
+
+
+class Door:
+    """Lets requests through to *app*, or refuses them.
+
+    *wanted* is the token that peers beyond loopback must show; None for a listener that is on loopback.
+    """
+
+    def __init__(self, app: ASGIApp, wanted: bytes | None = None) -> None:
+        self._app = app
+        self._wanted = wanted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = refusal(scope, self._wanted) if scope["type"] == "http" else None
+        await (answer or self._app)(scope, receive, send)
+
+
+def refusal(scope: Scope, wanted: bytes | None) -> Refusal | None:
+    """Why this request is not served, or None."""
+    hosts = _values(scope, b"host")
+    peer = scope.get("client")
+    if peer is None:
+        return NOT_FROM_HERE
+    if not ip_address(peer[0]).is_loopback:
+        if wanted is None:
+            return NOT_FROM_HERE
+        if (unproved := _proof(scope, wanted)) is not None:
+            return unproved
+    elif len(hosts) != 1 or _name(hosts[0]) not in _LOOPBACK_NAMES:
+        return FOREIGN_HOST
+    if any([origin] != [f"http://{host}" for host in hosts] for origin in _values(scope, b"origin")):
+        return FOREIGN_PAGE
+    if wanted is not None and scope["path"].startswith(_MAIL_ROUTES):
+        return NO_MAIL_HERE
+    return None
+
+
+def _proof(scope: Scope, wanted: bytes) -> Refusal | None:
+    """None when the token was shown, once."""
+    shown = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not shown:
+        return NO_TOKEN
+    return None if len(shown) == 1 and token.is_shown(wanted, shown[0]) else WRONG_TOKEN
+
+
+def _values(scope: Scope, header: bytes) -> list[str]:
+    return [value.decode("latin-1").lower() for name, value in scope["headers"] if name == header]
+
+
+def _name(host: str) -> str:
+    """*host* without its port."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host

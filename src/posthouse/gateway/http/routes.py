@@ -1,0 +1,71 @@
+"""Every route of the gateway, in one table: the app is built from it and so is the OpenAPI document."""
+
+from pydantic import TypeAdapter
+
+from posthouse.contracts import gateway_http as wire
+from posthouse.gateway.control import routes as control_routes
+from posthouse.gateway.http.route import Route
+from posthouse.gateway.reminders import routes as reminder_routes
+from posthouse.gateway.service import Gateway
+
+
+async def health(gateway: Gateway, _: None) -> wire.Health:
+    return gateway.health()
+
+
+async def status(gateway: Gateway, _: None) -> wire.GatewayStatus:
+    return gateway.status()
+
+
+async def submit(gateway: Gateway, request: wire.Request) -> wire.AcceptedRequest:
+    return await gateway.submit(request)
+
+
+async def reconcile(gateway: Gateway, request: wire.ReconciliationRequest) -> wire.ReconciliationResult:
+    return await gateway.reconcile(request)
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/health",
+        summary="Is this gateway alive? Says nothing about its agent.",
+        handler=health,
+        response=wire.Health,
+    ),
+    Route(
+        method="GET",
+        path="/v1/status",
+        summary="How the gateway, its agent and its queue are.",
+        handler=status,
+        response=wire.GatewayStatus,
+    ),
+    Route(
+        method="POST",
+        path="/v1/requests",
+        summary="Accept a request. The answer means that it is on disk.",
+        handler=submit,
+        request=TypeAdapter(wire.Request),
+        response=wire.AcceptedRequest,
+        success=202,
+        refusals={
+            409: "The agent was replaced; somebody has to decide what becomes of its work.",
+            429: "Too many requests wait already.",
+            503: "The agent is not available, or the disk refused.",
+        },
+    ),
+    Route(
+        method="POST",
+        path="/v1/reconciliation",
+        summary="Decide whether an agent that was replaced gets the work that waited for the old one.",
+        handler=reconcile,
+        request=TypeAdapter(wire.ReconciliationRequest),
+        response=wire.ReconciliationResult,
+        refusals={
+            409: "There is nothing to decide, or the agent was replaced once more.",
+            503: "The disk refused; nothing is decided.",
+        },
+    ),
+    *control_routes.ROUTES,
+    *reminder_routes.ROUTES,
+)

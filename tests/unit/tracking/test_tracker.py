@@ -1,0 +1,221 @@
+"""What is believed of a TUI after each look, each note, and some time."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from posthouse.contracts.gateway_files import TrackingTimings
+from posthouse.terminal.screen import Surface, SurfaceState
+from posthouse.tracking import tracker
+from posthouse.tracking.sight import Ended, Sight
+from posthouse.tracking.tracker import Belief
+
+START = datetime(2026, 6, 5, tzinfo=UTC)
+TIMINGS = TrackingTimings()
+OLD = Ended(submitted_at_utc="2026-06-05T00:00:00+00:00", outcome="success")
+NEW = Ended(submitted_at_utc="2026-06-05T00:00:09+00:00", outcome="success")
+Step = Callable[[Belief, datetime], Belief]
+
+
+def look(state: SurfaceState, *, ended: Ended | None = None, **more: Any) -> Step:
+    surface = Surface(state=state, evidence="test", **{"composer": "", **more})
+    sight = Sight(reach="screen", pane_id="%1", pane_pid=1, surface=surface, ended=ended)
+    return lambda belief, at: tracker.see(belief, sight, at=at, timings=TIMINGS)
+
+
+def lost(belief: Belief, at: datetime) -> Belief:
+    return tracker.see(belief, Sight(reach="no_session"), at=at, timings=TIMINGS)
+
+
+def note(belief: Belief, at: datetime) -> Belief:
+    return tracker.note(belief, at=at)
+
+
+def withdraw(belief: Belief, at: datetime) -> Belief:
+    return tracker.withdraw(belief, at=at, timings=TIMINGS)
+
+
+def after(*steps: Step, seconds: float = 1.0) -> Belief:
+    """The belief after *steps*, *seconds* apart."""
+    belief = tracker.initial(START)
+    for number, step in enumerate(steps, 1):
+        belief = step(belief, START + timedelta(seconds=number * seconds))
+    return belief
+
+
+STORIES: dict[str, tuple[list[Step], tuple[str, str, str]]] = {
+    "nobody has looked": ([], ("unknown", "none", "none")),
+    "a ready screen at the start is no success": ([look("ready", ended=OLD)], ("ready", "none", "none")),
+    "a screen at work": ([look("ready"), look("active")], ("active", "none", "none")),
+    "a turn that was watched": (
+        [look("ready", ended=OLD), look("active"), look("ready", ended=NEW)],
+        ("ready", "success", "surface_inference"),
+    ),
+    "a turn that was noted": (
+        [look("ready", ended=OLD), note, look("active"), look("ready", ended=NEW)],
+        ("ready", "success", "explicit_input"),
+    ),
+    "a noted turn too quick to be seen": (
+        [look("ready", ended=OLD), note, look("ready", ended=NEW)],
+        ("ready", "success", "explicit_input"),
+    ),
+    "a note alone": ([look("ready", ended=OLD), note], ("active", "none", "none")),
+    "a note that the screen does not show yet": (
+        [look("ready", ended=OLD), note, look("ready", ended=OLD)],
+        ("active", "none", "none"),
+    ),
+    "a note that was taken back": (
+        [look("ready", ended=OLD), note, withdraw],
+        ("ready", "none", "none"),
+    ),
+    "over, and nothing tells how": ([look("active"), look("ready")], ("ready", "none", "none")),
+    "over, and the transcript tells later": (
+        [look("ready", ended=OLD), look("active"), look("ready", ended=OLD), look("ready", ended=NEW)],
+        ("ready", "success", "surface_inference"),
+    ),
+    "an unproved turn lends nothing to the next": (
+        [note, look("active"), look("ready"), look("active"), look("ready", ended=NEW)],
+        ("ready", "success", "surface_inference"),
+    ),
+    "a question in the middle of a turn": (
+        [note, look("active"), look("blocked", dialog="permission", composer=None)],
+        ("unknown", "none", "none"),
+    ),
+    "a turn that goes on after its question": (
+        [note, look("active"), look("blocked"), look("active"), look("ready", ended=NEW)],
+        ("ready", "success", "explicit_input"),
+    ),
+    "the next turn clears what was": (
+        [look("ready"), look("active"), look("ready", ended=NEW), look("active")],
+        ("active", "none", "none"),
+    ),
+    "a lost screen loses the turn": (
+        [look("ready", ended=OLD), note, lost, look("ready", ended=NEW)],
+        ("ready", "none", "none"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "believed"), STORIES.values(), ids=STORIES.keys())
+def test_phase_and_last_turn(steps: list[Step], believed: tuple[str, str, str]) -> None:
+    """Nothing is called a success that nobody proved."""
+    turn = after(*steps).turn
+
+    assert (turn.phase, turn.last.result, turn.last.source) == believed
+
+
+@pytest.mark.parametrize(
+    ("outcome", "result"),
+    [("success", "success"), ("interrupted", "interrupted"), ("error", "known_failure")],
+)
+def test_the_transcript_says_how_a_turn_ended(outcome: Any, result: str) -> None:
+    """A quiet screen looks the same after each."""
+    ended = Ended(submitted_at_utc=NEW.submitted_at_utc, outcome=outcome)
+
+    last = after(look("active"), look("ready", ended=ended)).turn.last
+
+    assert (last.result, last.at) == (result, START + timedelta(seconds=2))
+
+
+def test_a_note_that_nothing_follows_is_given_up() -> None:
+    """Somebody's note does not block the agent for ever."""
+    steps = [look("ready", ended=OLD), note, look("ready", ended=OLD)]
+    seconds = TIMINGS.final_stable_active_recovery_seconds
+
+    assert after(*steps, seconds=seconds - 0.1).turn.phase == "active"
+    assert after(*steps, seconds=seconds).turn.phase == "ready"
+
+
+SIGNALS: dict[str, tuple[Step, tuple[str, ...]]] = {
+    "ready": (look("ready"), ("yes", "no", "yes", "idle", "freeform", "normal_prompt")),
+    "draft": (look("draft", composer="x"), ("yes", "yes", "yes", "idle", "freeform", "normal_prompt")),
+    "active": (look("active"), ("yes", "no", "no", "working", "freeform", "normal_prompt")),
+    "active, typed into": (
+        look("active", composer="x"),
+        ("yes", "yes", "no", "working", "freeform", "normal_prompt"),
+    ),
+    "active without a composer": (
+        look("active", composer=None),
+        ("no", "no", "no", "working", "closed", "normal_prompt"),
+    ),
+    "a permission": (
+        look("blocked", dialog="permission", composer=None),
+        ("no", "no", "unknown", "awaiting_operator", "modal", "approval_prompt"),
+    ),
+    "trust": (
+        look("blocked", dialog="trust", composer=None),
+        ("no", "no", "unknown", "awaiting_operator", "modal", "trust_prompt"),
+    ),
+    "starting": (look("starting"), ("unknown",) * 6),
+    "lost": (lost, ("unknown",) * 6),
+}
+
+
+@pytest.mark.parametrize(("step", "told"), SIGNALS.values(), ids=SIGNALS.keys())
+def test_what_a_surface_says_in_the_contracts_words(step: Step, told: tuple[str, ...]) -> None:
+    """Accepting, editing, posture; business, input mode, context."""
+    facts = after(step).surface
+
+    shown = (facts.accepting, facts.editing, facts.posture, facts.business, facts.input_mode, facts.context)
+    assert shown == told
+
+
+REACHES: dict[str, tuple[Sight | None, tuple[str, str, str, str, str | None]]] = {
+    "nobody looked": (None, ("unknown", "tmux_missing", "unknown", "transport_unavailable", None)),
+    "no session": (
+        Sight(reach="no_session", detail="gone"),
+        ("unavailable", "tmux_missing", "unknown", "transport_unavailable", None),
+    ),
+    "no program": (
+        Sight(reach="program_ended", detail="ended"),
+        ("tui_down", "tmux_up", "tui_down", "skipped_tui_down", None),
+    ),
+    "no answer": (
+        Sight(reach="no_answer", detail="tmux is frozen"),
+        ("error", "probe_error", "probe_error", "probe_error", "tmux is frozen"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("sight", "told"), REACHES.values(), ids=REACHES.keys())
+def test_how_far_a_look_got(sight: Sight | None, told: tuple[str, str, str, str, str | None]) -> None:
+    """Terminal, process and screen are told apart."""
+    belief = tracker.initial(START)
+    if sight is not None:
+        belief = tracker.see(belief, sight, at=START, timings=TIMINGS)
+    facts = belief.surface
+
+    assert (facts.availability, facts.transport, facts.process, facts.parse, facts.probe_error) == told
+
+
+def test_a_scrolled_screen_takes_no_keys() -> None:
+    """A person in copy mode makes a ready agent unready."""
+    surface = Surface(state="ready", evidence="test", composer="")
+    sight = Sight(reach="screen", surface=surface, is_scrolled=True)
+
+    facts = tracker.see(tracker.initial(START), sight, at=START, timings=TIMINGS).surface
+
+    assert (facts.accepting, facts.posture, facts.is_promptable) == ("no", "no", False)
+
+
+def test_only_changes_are_transitions_and_only_the_newest_stay() -> None:
+    """The same look again is no news, and the list does not grow for ever."""
+    quiet = after(look("ready"), look("ready"), look("ready"))
+    restless = after(*[look("active"), look("draft", composer="x")] * 40)
+
+    assert [one.changed[-1] for one in quiet.transitions] == ["turn_phase"]
+    assert len(restless.transitions) == tracker.MAX_TRANSITIONS == 24
+    assert restless.transitions[-1].at == START + timedelta(seconds=80)
+
+
+def test_stability_counts_from_the_last_change() -> None:
+    """The signature stays the same as long, and other facts have another."""
+    ready = after(look("ready"), look("ready"), look("ready"))
+    active = after(look("active"))
+    changed_at = START + timedelta(seconds=1)
+
+    assert (ready.since, ready.signature == active.signature) == (changed_at, False)
+    assert not ready.is_stable(changed_at + timedelta(seconds=0.9), TIMINGS)
+    assert ready.is_stable(changed_at + timedelta(seconds=1), TIMINGS)
