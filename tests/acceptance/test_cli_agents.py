@@ -354,3 +354,26 @@ def _command_lines() -> str:
         except OSError:
             continue  # it ended meanwhile
     return "\n".join(lines)
+
+
+def test_a_gateway_lives_in_a_window_or_by_itself(posthouse: "Commands") -> None:
+    """`attach` opens a window beside the agent's, `--background` a process; what was wished is kept."""
+    made = _launch(posthouse, "one", "--headless", "--no-gateway")
+    root = Path(made["session_root"]) / "gateway"
+
+    in_window = posthouse.json(
+        "agents", "gateway", "attach", "one", "--gateway-tui-stability-threshold-seconds", "2.5"
+    )
+    status = posthouse.json("agents", "gateway", "status", "one")
+    again = posthouse.json("agents", "gateway", "attach", "one", "--background")
+    detached = posthouse.json("agents", "gateway", "detach", "one")
+    by_itself = posthouse.json("agents", "gateway", "attach", "one", "--background")
+    wish = json.loads((root / "desired-config.json").read_bytes())
+
+    assert (in_window["status"], in_window["action"]) == ("ok", "gateway_attach")
+    assert (status["execution_mode"], status["gateway_tmux_window_index"]) == ("tmux_auxiliary_window", "1")
+    assert again["gateway_port"] == in_window["gateway_port"]
+    assert (detached["status"], detached["was_attached"]) == ("ok", True)
+    assert by_itself["gateway_port"] == in_window["gateway_port"]
+    assert wish["desired_execution_mode"] == "detached_process"
+    assert wish["desired_tui_tracking_timings"]["stability_threshold_seconds"] == 2.5

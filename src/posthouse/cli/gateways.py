@@ -52,9 +52,11 @@ def ensure(
     wiring: Wiring,
     found: Session,
     *,
+    mode: gf.ExecutionMode | None = None,
     host: gf.Host | None = None,
     port: int | None = None,
     diagnostics: gf.DiagnosticLogging | None = None,
+    timings: gf.TrackingTimings | None = None,
 ) -> Address:
     """Where the session's live gateway listens; it is started if there is none.
 
@@ -67,9 +69,11 @@ def ensure(
         found,
         wiring.registry,
         environment=wiring.environment,
+        mode=mode,
         host=host,
         port=port,
         diagnostics=diagnostics,
+        timings=timings,
     )
     assert made.gateway_host is not None
     assert made.gateway_port is not None

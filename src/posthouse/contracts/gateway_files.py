@@ -23,6 +23,8 @@ LOG = "logs/gateway.log"
 DIAGNOSTIC_LOG = "logs/diagnostics/gateway-diagnostic.log"
 CURRENT_INSTANCE = "run/current-instance.json"
 PID = "run/gateway.pid"
+#: Ours: what callers from another machine show.
+TOKEN = "token"
 
 
 class BackendMetadata(Strict, frozen=True, kw_only=True):

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from msgspec import structs
+
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         session = sessions.read(root.parent / names.MANIFEST_FILE)
         with locks.hold(root / LOCK, wait_seconds=LOCK_WAIT_SECONDS):
             listener = bind(given.host, given.port)
-            _run(session, listener, environment)
+            _run(session, listener, environment, _timings(session, given))
     except locks.LockHeld as held:
         return _refuse(AlreadyServed(f"process {held.holder} already serves {root}; detach it first"))
     except PosthouseError as error:
@@ -82,17 +84,31 @@ def _refuse(error: PosthouseError) -> int:
     return 1
 
 
-def _run(session: Session, listener: socket.socket, environment: Mapping[str, str]) -> None:
+def _timings(session: Session, given: argparse.Namespace) -> gf.TrackingTimings:
+    """The six timings of TUI tracking: those given now, else those wished for at the attach."""
+    wished = publication.desired_config(session).desired_tui_tracking_timings or gf.TrackingTimings()
+    asked = {name: getattr(given, f"tui_{name}") for name in gf.TrackingTimings.__struct_fields__}
+    return structs.replace(wished, **{name: value for name, value in asked.items() if value is not None})
 
+
+def _run(
+    session: Session, listener: socket.socket, environment: Mapping[str, str], timings: gf.TrackingTimings
+) -> None:
     import uvloop  # after the refusals, which need no loop
 
     binding = _binding(session, listener, environment)
     shown = None if binding.host == "127.0.0.1" else token.provide(session.gateway_root)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        loop.run(_serve(session, listener, binding, shown))
+        loop.run(_serve(session, listener, binding, shown, timings))
 
 
-async def _serve(session: Session, listener: socket.socket, binding: Binding, shown: bytes | None) -> None:
+async def _serve(
+    session: Session,
+    listener: socket.socket,
+    binding: Binding,
+    shown: bytes | None,
+    timings: gf.TrackingTimings,
+) -> None:
     """Serve the gateway of *session*; *shown* is the token of callers beyond this machine, if it has any."""
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
     root = session.gateway_root
@@ -108,6 +124,7 @@ async def _serve(session: Session, listener: socket.socket, binding: Binding, sh
         publisher=files.Publisher(session, attach, binding, log),
         log=log,
         diagnostics=diagnostics,
+        timings=timings,
     )
     server = Server(app.build(gateway, shown), log)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -53,11 +53,12 @@ def attach(
     host: gf.Host | None = None,
     port: int | None = None,
     diagnostics: gf.DiagnosticLogging | None = None,
+    timings: gf.TrackingTimings | None = None,
 ) -> AttachResult:
     """Start the session's gateway and publish it. With a healthy one attached, only publish again.
 
     What is not given is taken from the last attach; port 0 is any free one. A live gateway keeps its
-    diagnostic log as it is: a new wish for *diagnostics* is kept for the next start.
+    diagnostic log and timings as they are: a new wish for them is kept for the next start.
 
     Raises:
         NoGatewayBackend: The session is of a legacy backend.
@@ -68,8 +69,7 @@ def attach(
         raise NoGatewayBackend(f"backend {session.manifest.backend} takes no gateway: start a new session")
     root = files.private_folder(session.gateway_root)
     with locks.hold(root / _ATTACH_LOCK, wait_seconds=_ATTACH_WAIT_SECONDS):
-        if diagnostics is not None:
-            bindings.wish_diagnostics(session, diagnostics)
+        bindings.wish(session, diagnostics, timings)
         there = live(session)
         if there is None:
             wish = _wish(session, mode, host, port)

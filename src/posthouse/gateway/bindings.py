@@ -52,10 +52,18 @@ def publish(session: Session, registry: Registry, there: gf.CurrentInstance) -> 
     record(session, registry, locator)
 
 
-def wish_diagnostics(session: Session, diagnostics: gf.DiagnosticLogging) -> None:
-    """Write the wish for a diagnostic log where the next gateway reads it."""
-    wish = structs.replace(publication.desired_config(session), desired_diagnostic_logging=diagnostics)
-    files.write_json(session.gateway_root / gf.DESIRED_CONFIG, strict.plain(wish), durable=True)
+def wish(
+    session: Session, diagnostics: gf.DiagnosticLogging | None, timings: gf.TrackingTimings | None
+) -> None:
+    """Write what is wished of the next gateway where it reads it; what is None stays as it was."""
+    desired = publication.desired_config(session)
+    changed = structs.replace(
+        desired,
+        desired_diagnostic_logging=diagnostics or desired.desired_diagnostic_logging,
+        desired_tui_tracking_timings=timings or desired.desired_tui_tracking_timings,
+    )
+    if changed != desired:
+        files.write_json(session.gateway_root / gf.DESIRED_CONFIG, strict.plain(changed), durable=True)
 
 
 def withdraw(session: Session) -> None:

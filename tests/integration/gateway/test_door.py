@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway.http import connection, door, token
+from posthouse.gateway.http import connection, door
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving, session_in
 
@@ -128,7 +128,7 @@ def _port_of(root: Path, process: subprocess.Popen[bytes]) -> int:
 @pytest.mark.needs_host("network namespace")
 def test_beyond_loopback_the_token_is_needed(network: Network, everywhere: Served) -> None:
     """It is in a file of the owner's; loopback and the name rules there stay as they are."""
-    shown = (everywhere.root / token.FILE).read_text().strip()
+    shown = (everywhere.root / gf.TOKEN).read_text().strip()
     bearer = {"authorization": f"Bearer {shown}"}
     questions: list[dict[str, Any]] = [
         {"host": "127.0.0.1"},
@@ -151,7 +151,7 @@ def test_beyond_loopback_the_token_is_needed(network: Network, everywhere: Serve
 
 
 def _everything_but_the_token(root: Path) -> str:
-    kept = [path for path in root.rglob("*") if path.is_file() and path.name != token.FILE]
+    kept = [path for path in root.rglob("*") if path.is_file() and path.name != gf.TOKEN]
     return "".join(path.read_text(encoding="latin-1") for path in kept)
 
 
@@ -160,7 +160,7 @@ def test_another_user_on_this_machine_is_turned_away_even_with_the_token(
     network: Network, everywhere: Served
 ) -> None:
     """The kernel says whose a loopback connection is, and that decides."""
-    shown = (everywhere.root / token.FILE).read_text().strip()
+    shown = (everywhere.root / gf.TOKEN).read_text().strip()
     headers = {"authorization": f"Bearer {shown}"}
 
     answer = ask(*network.command(), host="127.0.0.1", port=everywhere.port, uid=NOBODY, headers=headers)
@@ -171,7 +171,7 @@ def test_another_user_on_this_machine_is_turned_away_even_with_the_token(
 def test_a_token_that_others_can_read_opens_no_listener(tmp_path: Path) -> None:
     """The gateway does not start, says which file and what to do, and does not say the token."""
     root = session_in(tmp_path).gateway_root
-    exposed = root / token.FILE
+    exposed = root / gf.TOKEN
     exposed.write_text("0123456789abcdefghijklmnopqrstuv\n")
     exposed.chmod(0o644)
 

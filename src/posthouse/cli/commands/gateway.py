@@ -2,18 +2,24 @@
 
 import argparse
 
+from msgspec import structs
+
 from posthouse.cli import asking, gateways, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
-from posthouse.cli.options import Parser
+from posthouse.cli.options import Parser, seconds
 from posthouse.cli.output import fields
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import strict
+from posthouse.sessions import publication
+from posthouse.sessions.session import Session
 
 
 def attach_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "--background", action="store_true", help="a process of its own (what every gateway is here)"
+        "--background",
+        action="store_true",
+        help="a process of its own (default: a window of the agent's tmux session, never the agent's)",
     )
     parser.add_argument(
         "--host", choices=("127.0.0.1", "0.0.0.0"), help="where it listens (default: 127.0.0.1)"
@@ -28,6 +34,14 @@ def attach_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--diagnostics-max-bytes", type=int, metavar="N", help="size of one part of it")
     parser.add_argument("--diagnostics-backups", type=int, metavar="N", help="older parts to keep")
+    for timing in gf.TrackingTimings.__struct_fields__:
+        parser.add_argument(
+            f"--gateway-tui-{timing.replace('_', '-')}",
+            type=seconds,
+            metavar="F",
+            dest=timing,
+            help="a timing of TUI tracking, in seconds (default: as the last time)",
+        )
 
 
 def attach(call: Call) -> int:
@@ -36,21 +50,38 @@ def attach(call: Call) -> int:
     address = gateways.ensure(
         call.wiring,
         found,
+        mode="detached_process" if call.arguments.background else "tmux_auxiliary_window",
         host=call.arguments.host,
         port=call.arguments.port,
         diagnostics=diagnostics_of(call.arguments),
+        timings=timings_of(call.arguments, found),
     )
+    token = None if address.host == "127.0.0.1" else str(found.gateway_root / gf.TOKEN)
+    told = f"gateway of {found.agent_name} at {address.url}"
     call.output.result(
         {
-            "status": "attached",
+            "status": "ok",
+            "action": "gateway_attach",
+            "detail": told,
             "agent_id": found.agent_id,
             "gateway_host": address.host,
             "gateway_port": address.port,
             "gateway_root": str(found.gateway_root),
+            "token_file": token,
         },
-        f"gateway of {found.agent_name} at {address.url}",
+        told if token is None else f"{told}; callers from elsewhere show the token in {token}",
     )
     return 0
+
+
+def timings_of(arguments: argparse.Namespace, found: Session) -> gf.TrackingTimings | None:
+    """The timings that were asked for, over those of the last attach; None: nothing was said of them."""
+    asked = {name: getattr(arguments, name) for name in gf.TrackingTimings.__struct_fields__}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if not given:
+        return None
+    last = publication.desired_config(found).desired_tui_tracking_timings or gf.TrackingTimings()
+    return structs.replace(last, **given)
 
 
 def diagnostics_of(arguments: argparse.Namespace) -> gf.DiagnosticLogging | None:
@@ -81,9 +112,19 @@ def detach(call: Call) -> int:
     """Stop the gateway; the agent and what waits in the queue stay."""
     found = turnwork.session_of(call.agent())
     was_live = gateways.detach(call.wiring, found)
+    told = f"gateway of {found.agent_name} stopped" if was_live else f"{found.agent_name} has no gateway"
     call.output.result(
-        {"status": "detached", "agent_id": found.agent_id, "was_attached": was_live},
-        f"gateway of {found.agent_name} stopped" if was_live else f"{found.agent_name} has no gateway",
+        {
+            "status": "ok",
+            "action": "gateway_detach",
+            "detail": told,
+            "agent_id": found.agent_id,
+            "gateway_host": None,
+            "gateway_port": None,
+            "gateway_root": str(found.gateway_root),
+            "was_attached": was_live,
+        },
+        told,
     )
     return 0
 

@@ -11,10 +11,10 @@ import secrets
 import stat
 from pathlib import Path
 
+from posthouse.contracts import gateway_files as gf
 from posthouse.errors import Conflict
 from posthouse.support import files
 
-FILE = "token"
 _BYTES = 32
 _MAX_BYTES = 1024
 #: What an Authorization header can carry, and too long to be guessed.
@@ -33,7 +33,7 @@ def provide(gateway_root: Path) -> bytes:
     Raises:
         NoToken: The disk refused it, others could have read or written it, or the file holds something else.
     """
-    path = gateway_root / FILE
+    path = gateway_root / gf.TOKEN
     if not os.path.lexists(path):  # a broken link is not nothing
         _make(path)
     return _read(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.contracts import gateway_files as gf
 from posthouse.gateway.http import token
 
 GOOD = b"0123456789abcdefghijklmnopqrstuv\n"
@@ -15,12 +16,12 @@ GOOD = b"0123456789abcdefghijklmnopqrstuv\n"
 def test_it_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     """The second call gives the same one; the file is 0600."""
     made = token.provide(tmp_path)
-    path = tmp_path / token.FILE
+    path = tmp_path / gf.TOKEN
 
     assert token.provide(tmp_path) == made == path.read_bytes().strip()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert len(made) == 43
-    assert [entry.name for entry in tmp_path.iterdir()] == [token.FILE]
+    assert [entry.name for entry in tmp_path.iterdir()] == [gf.TOKEN]
 
 
 def test_two_gateways_have_two(tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ def test_two_gateways_have_two(tmp_path: Path) -> None:
 
 def test_one_of_the_owners_own_is_taken(tmp_path: Path) -> None:
     """Who writes the file first, chooses."""
-    path = tmp_path / token.FILE
+    path = tmp_path / gf.TOKEN
     path.touch(0o600)
     path.write_bytes(GOOD)
 
@@ -75,7 +76,7 @@ UNFIT = {
 @pytest.mark.parametrize(("make", "fault"), UNFIT.values(), ids=UNFIT.keys())
 def test_what_others_could_know_is_no_token(tmp_path: Path, make: Callable[[Path], None], fault: str) -> None:
     """The error says what is wrong with the file and what to do, not what is in it."""
-    path = tmp_path / token.FILE
+    path = tmp_path / gf.TOKEN
     make(path)
 
     with pytest.raises(token.NoToken) as refused:
