@@ -49,7 +49,7 @@ def _forget(agents: Agents, agent: Agent) -> None:
     with agents.registry.locked(agent.agent_id):
         agents.registry.remove(agent.agent_id, agent.record.generation_id)
         if agent.session is not None:
-            _remove_folders(agent.session)
+            _remove_folders(agent.session, _in_use(agents))
 
 
 def _purge_orphans(agents: Agents) -> Iterator[Cleaned]:
@@ -60,20 +60,28 @@ def _purge_orphans(agents: Agents) -> Iterator[Cleaned]:
         if str(root) in known or root.stat().st_mtime > oldest_kept:
             continue
         try:
-            _remove_folders(session.read(root / names.MANIFEST_FILE))
+            _remove_folders(session.read(root / names.MANIFEST_FILE), _in_use(agents))
         except PosthouseError:
             shutil.rmtree(root)
         yield Cleaned(f"folder {root}", "purged: no agent uses it")
 
 
-def _remove_folders(ended: Session) -> None:
+def _in_use(agents: Agents) -> set[Path]:
+    """What the agents that are left were launched from: one prepared home may serve several."""
+    left = [agent.session for agent in agents.registered(states=None) if agent.session is not None]
+    return {path for found in left for path in _launched_from(found)}
+
+
+def _launched_from(found: Session) -> list[Path]:
+    manifest = found.manifest
+    paths = [manifest.launch_plan.home_selector.home_path, manifest.brain_manifest_path]
+    return [Path(path) for path in (*paths, manifest.runtime.agent_def_dir) if path]
+
+
+def _remove_folders(ended: Session, in_use: set[Path]) -> None:
     """The session's folder, and the home, definition and brain manifest if a launch of ours made them."""
-    manifest = ended.manifest
-    made = [Path(manifest.launch_plan.home_selector.home_path), Path(manifest.brain_manifest_path)]
-    if manifest.runtime.agent_def_dir:
-        made.append(Path(manifest.runtime.agent_def_dir))
-    for path in made:
-        if not path.is_relative_to(ended.runtime_root):
+    for path in _launched_from(ended):
+        if path in in_use or not path.is_relative_to(ended.runtime_root):
             continue
         if path.is_dir():
             shutil.rmtree(path)

@@ -30,6 +30,7 @@ _LOCK_SECONDS = 10.0
 _START_SECONDS = 20.0
 _POLL_SECONDS = 0.005
 _SHOWN_ROWS = 8
+_LAST_WORDS_SECONDS = 0.5
 
 
 class TurnActive(Conflict):
@@ -117,7 +118,9 @@ def _settle_last(turns_root: Path) -> None:
     turn = _last(turns_root)
     if turn is None:
         return
-    turn.call_off("whoever started it was killed before its program ran")
+    if turn.call_off("whoever started it was killed before its program ran"):
+        # Its word to tmux may still be on the way, and would kill the bridge that we start.
+        time.sleep(_LAST_WORDS_SECONDS)
     if turn.state().status == "active":
         raise TurnActive(f"turn {turn.turn_id} is in progress; wait for it or interrupt it")
     if left := turn.end_leftovers():

@@ -235,6 +235,21 @@ def test_clean_up_puts_dead_records_right_and_purges_on_request(agents: Agents, 
     assert agents.registry.entries() == []
 
 
+def test_a_purge_keeps_the_home_that_another_agent_uses(agents: Agents, tmp_path: Path) -> None:
+    """Two agents of one brain manifest: forgetting one takes nothing from the other."""
+    first = agents.launch(_spec(tmp_path, "one"))
+    brain_manifest = Path(first.manifest.brain_manifest_path)
+    second = agents.launch(_spec(tmp_path, "two", agent_id="second", brain_manifest=brain_manifest))
+    home = Path(second.manifest.launch_plan.home_selector.home_path)
+    agents.stop(agents.find(name="one"))
+
+    list(cleaning.clean_up(agents, purge=True))
+
+    assert not first.root.exists()
+    assert home.is_dir()
+    assert brain_manifest.is_file()
+
+
 def test_a_program_that_dies_at_once_leaves_nothing(
     agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

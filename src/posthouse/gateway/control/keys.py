@@ -1,6 +1,7 @@
 """Raw keys for the agent's terminal, outside of any prompt."""
 
 from posthouse.contracts.gateway_control_http import KeysSent, SendKeys
+from posthouse.errors import InvalidInput, Unavailable
 from posthouse.gateway.adapter import NoRawInput
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.support import clock
@@ -8,6 +9,12 @@ from posthouse.terminal import keys
 
 #: How long keys wait for a paste in progress.
 WAIT_SECONDS = 2.0
+
+
+class KeysFailed(InvalidInput):
+    """The terminal failed while the keys were typed; some of them may have been."""
+
+    code = "keys_failed"
 
 
 class RawKeys:
@@ -24,7 +31,8 @@ class RawKeys:
             NoRawInput: It is headless.
             UnknownKey: A token names no key; nothing was typed.
             SlotTaken: Something was still being typed after 2 s; nothing was.
-            PosthouseError: The terminal took none, or not all of it.
+            KeysNotTaken: The program ended, or a person scrolls.
+            KeysFailed: The terminal failed; it took none, or not all of it.
         """
         gateway = self._gateway
         await gateway.admit()
@@ -32,7 +40,10 @@ class RawKeys:
             raise NoRawInput
         parts = keys.parse(order.sequence, literal=order.escape_special_keys)
         async with gateway.slot.keys(within_seconds=WAIT_SECONDS):
-            await gateway.adapter.press(parts)
+            try:
+                await gateway.adapter.press(parts)
+            except Unavailable as error:
+                raise KeysFailed(f"the keys could not be typed: {error}") from error
         gateway.changed()
         gateway.journal.add(
             "control_input",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from posthouse.gateway.adapter import AgentGone
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
@@ -120,6 +121,23 @@ def test_an_absent_or_replaced_agent_takes_no_keys(opened: Opener) -> None:
             replaced = await send(gateway, {"sequence": "x"})
 
         assert (absent.status, replaced.status, made.pressed) == (503, 409, [])
+
+    asyncio.run(story())
+
+
+def test_a_terminal_that_fails_is_told_as_the_contract_says(opened: Opener) -> None:
+    """422 with the terminal's words; nothing is claimed about what was typed."""
+
+    async def story() -> None:
+        made = agent()
+        made.failure = AgentGone("its tmux session ended")
+        async with opened(made) as gateway:
+            answer = await send(gateway, {"sequence": "x"})
+
+        assert (answer.status, answer.body) == (
+            422,
+            {"detail": "the keys could not be typed: its tmux session ended"},
+        )
 
     asyncio.run(story())
 
