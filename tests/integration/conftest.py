@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.support import processes
 from posthouse.terminal.client import NoServer, Server, Tmux
 
 
@@ -29,6 +30,17 @@ def make_tmux_server() -> Iterator[Callable[[], Server]]:
         with suppress(NoServer):
             Tmux(server).run("kill-server")
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def new_children() -> Callable[[], list[int]]:
+    """Asks which processes the test has started and not waited for; those of earlier tests do not count."""
+
+    def children() -> set[int]:
+        return {process.pid for process in processes.tree(os.getpid())[1:]}
+
+    before = children()
+    return lambda: sorted(children() - before)
 
 
 @pytest.fixture

@@ -10,6 +10,14 @@ from posthouse.turns.folder import Folder
 from posthouse.turns.order import Order
 
 _CANNOT_START = 127
+_EXPECTED_TO_WORK = (
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +82,9 @@ def _become(order: Order, streams: tuple[int, int, int], ready: int, wait_for_go
 
 
 def _execute(order: Order) -> None:
-    # Python ignores these two; programs expect them to work.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    # Python ignores the first two, and a starter may have ignored the others; programs expect them to work.
+    for number in _EXPECTED_TO_WORK:
+        signal.signal(number, signal.SIG_DFL)
     os.chdir(order.working_directory)
     environment = {**os.environ, **order.environment, names.TURN_ID: order.turn_id}
     os.execvpe(order.argv[0], order.argv, environment)

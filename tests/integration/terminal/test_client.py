@@ -1,6 +1,5 @@
 """Commands for a real tmux server, by plain processes."""
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from posthouse.support.processes import tree
 from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxRefused
 
 #: Anything a person or a program may send, with what tmux could stumble over made likely.
@@ -126,13 +124,13 @@ def test_without_a_server_there_is_a_clear_error(tmux_server: Server) -> None:
     ],
 )
 def test_a_frozen_server_is_an_error_and_leaves_no_process(
-    frozen_tmux_server: Server, ask: Callable[[Tmux], object]
+    frozen_tmux_server: Server, ask: Callable[[Tmux], object], new_children: Callable[[], list[int]]
 ) -> None:
     """The call ends at its time limit, and so does its client process."""
     with pytest.raises(TmuxFrozen, match=r"did not answer within 0\.3 s"):
         ask(Tmux(frozen_tmux_server, timeout_seconds=0.3))
 
-    assert [process.pid for process in tree(os.getpid())][1:] == []
+    assert new_children() == []
 
 
 def test_a_server_knows_where_it_listens(tmux: Tmux, tmux_server: Server) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 import pytest
 import uvloop
 
-from posthouse.support.processes import tree
 from posthouse.terminal import session
 from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxMissing, TmuxRefused
 from posthouse.terminal.control import ControlClient
@@ -69,11 +68,9 @@ async def _attached(
         await client.close()
 
 
-def _children() -> list[int]:
-    return [process.pid for process in tree(os.getpid())][1:]
-
-
-def test_replies_come_to_whoever_asked(run: Run, pane: Pane, tmux_server: Server) -> None:
+def test_replies_come_to_whoever_asked(
+    run: Run, pane: Pane, tmux_server: Server, new_children: Callable[[], list[int]]
+) -> None:
     """Many commands in flight, failures among them, each get their own answer."""
 
     async def ask() -> list[str]:
@@ -88,7 +85,7 @@ def test_replies_come_to_whoever_asked(run: Run, pane: Pane, tmux_server: Server
         return await client.command("display-message", "-p", f"answer {number}")
 
     assert run(ask()) == [f"answer {number}" if number % 7 else "refused" for number in range(200)]
-    assert _children() == []
+    assert new_children() == []
 
 
 def test_hostile_text_is_one_argument(run: Run, tmux: Tmux, pane: Pane, tmux_server: Server) -> None:
@@ -246,28 +243,34 @@ def test_the_agents_window_keeps_its_size(run: Run, tmux: Tmux, pane: Pane, tmux
     assert session.environment(tmux, "gpu") == {"SSH_AUTH_SOCK": "kept"}
 
 
-def test_a_missing_session_is_refused(run: Run, pane: Pane, tmux_server: Server) -> None:
+def test_a_missing_session_is_refused(
+    run: Run, pane: Pane, tmux_server: Server, new_children: Callable[[], list[int]]
+) -> None:
     """`gp` is not `gpu`, and no process is left."""
     with pytest.raises(TmuxRefused, match="can't find session: gp"):
         run(ControlClient.attach(tmux_server, "gp", output=True))
 
-    assert _children() == []
+    assert new_children() == []
 
 
-def test_a_missing_server_is_told_and_not_started(run: Run, tmux_server: Server) -> None:
+def test_a_missing_server_is_told_and_not_started(
+    run: Run, tmux_server: Server, new_children: Callable[[], list[int]]
+) -> None:
     """Attaching never starts a server."""
     with pytest.raises(NoServer):
         run(ControlClient.attach(tmux_server, "gpu", output=True))
 
-    assert (Path(str(tmux_server.socket)).exists(), _children()) == (False, [])
+    assert (Path(str(tmux_server.socket)).exists(), new_children()) == (False, [])
 
 
-def test_attaching_to_a_frozen_server_ends(run: Run, frozen_tmux_server: Server) -> None:
+def test_attaching_to_a_frozen_server_ends(
+    run: Run, frozen_tmux_server: Server, new_children: Callable[[], list[int]]
+) -> None:
     """It gives up at the time limit and leaves no process."""
     with pytest.raises(TmuxFrozen):
         run(ControlClient.attach(frozen_tmux_server, "frozen", output=True, timeout_seconds=0.3))
 
-    assert _children() == []
+    assert new_children() == []
 
 
 def test_a_server_that_freezes_and_thaws_keeps_the_order_of_replies(
@@ -296,7 +299,7 @@ def test_a_server_that_freezes_and_thaws_keeps_the_order_of_replies(
 
 @pytest.mark.parametrize("end", ["kill-session -t =gpu:", "kill-server", "detach-client -s =gpu"])
 def test_the_end_of_the_session_is_noticed(
-    run: Run, tmux: Tmux, pane: Pane, tmux_server: Server, end: str
+    run: Run, tmux: Tmux, pane: Pane, tmux_server: Server, end: str, new_children: Callable[[], list[int]]
 ) -> None:
     """`closed` returns, later commands fail, and no process is left."""
 
@@ -309,11 +312,11 @@ def test_the_end_of_the_session_is_noticed(
                 await client.command("list-sessions")
 
     run(watch())
-    assert _children() == []
+    assert new_children() == []
 
 
 def test_the_death_of_the_server_ends_what_is_under_way(
-    run: Run, tmux: Tmux, pane: Pane, tmux_server: Server
+    run: Run, tmux: Tmux, pane: Pane, tmux_server: Server, new_children: Callable[[], list[int]]
 ) -> None:
     """A command that waits for its answer fails when there is nobody left to give it."""
     server_pid = int(tmux.run("display-message", "-p", "#{pid}"))
@@ -330,7 +333,7 @@ def test_the_death_of_the_server_ends_what_is_under_way(
             assert [isinstance(outcome, NoServer) for outcome in outcomes] == [True] * 3
 
     run(watch())
-    assert _children() == []
+    assert new_children() == []
 
 
 def test_a_missing_tmux_is_told(run: Run, tmux_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
