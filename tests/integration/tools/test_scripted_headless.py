@@ -209,9 +209,9 @@ def test_sigterm_ends_without_a_word(agent: Headless) -> None:
 
 def test_a_deaf_agent_hears_only_sigkill(agent: Headless) -> None:
     """Signals are noted and not obeyed."""
-    with agent.running("[[ignore signals]] [[say deaf]] [[wait 60]]") as process:
+    with agent.running("[[ignore signals]] [[say nothing reaches me]] [[wait 60]]") as process:
         assert process.stdout is not None
-        while "deaf" not in process.stdout.readline():
+        while "nothing reaches me" not in process.stdout.readline():  # the folder is named after the test
             pass
         process.send_signal(signal.SIGINT)
         process.terminate()
