@@ -107,6 +107,10 @@ class Typist:
     async def surface(self) -> Surface:
         return await self._watch.surface()
 
+    def nudge(self) -> None:
+        """Look now: a hook reported in, or the transcript grew."""
+        self._watch.nudge()
+
     async def wait_ready(self, seconds: float | None) -> Surface:
         """The surface once a prompt can be typed or the agent has ended; after *seconds*, as it is then."""
 

@@ -29,6 +29,7 @@ class PaneWatch:
         self._client = client
         self._pane_id = pane_id
         self._read = read
+        self._waiting: set[asyncio.Event] = set()
 
     async def screen(self) -> Screen:
         return await self._client.capture(self._pane_id)
@@ -40,6 +41,11 @@ class PaneWatch:
         if screen.dead:
             return Surface(state="exited", evidence="the pane is dead")
         return self._read(screen)
+
+    def nudge(self) -> None:
+        """Let everybody who waits look now: something changed that is not on the screen."""
+        for changed in self._waiting:
+            changed.set()
 
     async def until(
         self, judge: Judge[Found], *, seconds: float | None, look_again_seconds: float | None = None
@@ -73,6 +79,7 @@ class PaneWatch:
                 changed.set()
 
         unwatch = self._client.watch(note)
+        self._waiting.add(changed)
         alarms = [
             asyncio.create_task(_set_after(self._client.closed(), changed)),
             asyncio.create_task(_set_after(self._program_ended(), changed)),
@@ -81,6 +88,7 @@ class PaneWatch:
             yield changed
         finally:
             unwatch()
+            self._waiting.discard(changed)
             for alarm in alarms:
                 alarm.cancel()
             # Their errors show in the next look; here they only have to be over.

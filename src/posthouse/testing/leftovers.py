@@ -17,6 +17,14 @@ def users_of(folder: Path) -> list[Process]:
     return [process for process in found if process is not None and process.is_alive()]
 
 
+def command_line(process: Process) -> str:
+    """The words that *process* was started with, a zero byte after each; empty when it has ended."""
+    try:
+        return (_PROC / str(process.pid) / "cmdline").read_bytes().decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def _uses(entry: Path, folder: Path) -> bool:
     if not entry.name.isdecimal() or int(entry.name) == os.getpid():
         return False

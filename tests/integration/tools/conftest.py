@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from posthouse.support import processes
+from posthouse.terminal.client import Server
 from posthouse.testing import clis, leftovers
+from posthouse.testing.cli_rig import Place
 from posthouse.testing.model_api import ModelApi, running
 
 #: Where test homes are made, on a machine whose /var/tmp will not do.
@@ -40,9 +42,10 @@ def cli_home() -> Iterator[Path]:
     base = os.environ.get(HOMES_VARIABLE, "/var/tmp")
     home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=base))
     yield home
-    left = leftovers.users_of(home)
-    processes.signal_all(left, signal.SIGKILL)
-    assert processes.wait_gone(left, seconds=10) == []
+    # Again until there is none: a hook may be forked between the look and the kill.
+    while left := leftovers.users_of(home):
+        processes.signal_all(left, signal.SIGKILL)
+        assert processes.wait_gone(left, seconds=10) == []
     shutil.rmtree(home)
 
 
@@ -65,3 +68,16 @@ def cli_environment(agent_clis: Path, model_api: ModelApi, cli_home: Path) -> Ca
         }
 
     return environment
+
+
+@pytest.fixture
+def place(
+    agent_clis: Path,
+    model_api: ModelApi,
+    cli_home: Path,
+    tmux_server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Place:
+    """Where one CLI can be run by the product's own layers, which find it on PATH."""
+    monkeypatch.setenv("PATH", clis.search_path(agent_clis, os.environ["PATH"]))
+    return Place(folder=cli_home, server=tmux_server, api=model_api)

@@ -2,138 +2,35 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from posthouse.support import processes
-from posthouse.terminal import session
-from posthouse.terminal.client import Server, Tmux
 from posthouse.testing import clis, leftovers
-from posthouse.testing.model_api import ModelApi
-from posthouse.tools import spool
+from posthouse.testing.cli_rig import LIMIT_SECONDS, Place, Subject
+from posthouse.testing.headless_rig import HeadlessAgent, programs_of, running
 from posthouse.tools.claude.profile import TOOL
-from posthouse.tools.tool import Chat, Exchange, Launch, Permissions, Setup, TurnOrder
-from posthouse.turns import runner
-from posthouse.turns.folder import Run
-from posthouse.turns.order import Order
-from posthouse.turns.state import TurnState
+from posthouse.tools.tool import Chat, Launch, Permissions
 from posthouse.turns.turn import Turn
 
-LIMIT_SECONDS = 40
-NEW = Chat()
 UNKNOWN_CHAT = "00000000-0000-4000-8000-000000000000"
 
 
-class Agent:
-    """One headless agent: its home, its pane and its turns."""
-
-    def __init__(self, folder: Path, tmux: Tmux, api: ModelApi) -> None:
-        self.api = api
-        self.home, self.where, self.spool = folder / "home", folder / "proj", folder / "hooks"
-        self.where.mkdir()
-        self.spool.mkdir()
-        self._turns = folder / "turns"
-        self._tmux = tmux
-        self._variables = {
-            "ANTHROPIC_BASE_URL": api.base_url,
-            "ANTHROPIC_API_KEY": clis.API_KEY,
-            "HOME": str(folder),
-            **clis.NO_NETWORK,
-        }
-        session.create(tmux, "agent", working_directory=self.where, environment={})
-        TOOL.prepare_home(
-            Setup(
-                home=self.home,
-                working_directory=self.where,
-                user_home=folder,
-                login="env",
-                is_headless=True,
-                spool=self.spool,
-                variables=self._variables,
-            )
-        )
-
-    def start(
-        self,
-        prompt: str,
-        chat: Chat = NEW,
-        *,
-        model: str | None = None,
-        level: int | None = None,
-        permissions: Permissions = "ask",
-        role: str = "",
-    ) -> Turn:
-        launch = Launch(
-            home=self.home,
-            working_directory=self.where,
-            role_name="r",
-            role_text=role,
-            permissions=permissions,
-        )
-        order = TurnOrder(prompt=prompt, chat=chat, model=model, reasoning_level=level)
-        program = TOOL.turn_program(launch, order)
-        return runner.start(
-            self._tmux,
-            "agent",
-            self._turns,
-            Order(
-                turn_id=runner.new_turn_id(),
-                turn_index=len(runner.turns_of(self._turns)) + 1,
-                tool="claude",
-                argv=program.argv,
-                environment=program.environment,
-                stdin=program.stdin,
-                working_directory=str(self.where),
-            ),
-            secrets=self._variables,
-        )
-
-    def run(self, prompt: str, chat: Chat = NEW, **options: object) -> TurnState:
-        """One turn to its end."""
-        return self.start(prompt, chat, **options).wait(LIMIT_SECONDS)  # type: ignore[arg-type] # start's own
-
-    def at_work(self) -> Turn:
-        """A turn that has been asked, is on record, and does not end by itself."""
-        turn = self.start("mock:hold")
-        self.api.wait(lambda records: len(records) == 1, seconds=LIMIT_SECONDS)
-        self.until(lambda: len(self.exchanges()) == 1)
-        return turn
-
-    def exchanges(self) -> list[Exchange]:
-        return list(TOOL.exchanges(self.home, self.where))
-
-    def until(self, is_true: Callable[[], bool]) -> None:
-        """Wait for a condition."""
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while not is_true():
-            assert time.monotonic() < deadline, "it never became true"
-            time.sleep(0.05)
-
-    def end(self) -> None:
-        for turn in runner.turns_of(self._turns):
-            turn.kill()
-            turn.end_leftovers()
-
-
 @pytest.fixture
-def agent(
-    agent_clis: Path,
-    model_api: ModelApi,
-    cli_home: Path,
-    tmux_server: Server,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Agent]:
+def agent(place: Place) -> Iterator[HeadlessAgent]:
     """A headless agent that talks to the scripted model API."""
-    monkeypatch.setenv("PATH", clis.search_path(agent_clis, os.environ["PATH"]))
-    made = Agent(cli_home, Tmux(tmux_server), model_api)
-    yield made
-    made.end()
+    subject = Subject(
+        tool=TOOL,
+        launch=Launch(home=place.home, working_directory=place.where, role_name="r"),
+        secrets={"ANTHROPIC_BASE_URL": place.api.base_url, "ANTHROPIC_API_KEY": clis.API_KEY},
+    )
+    with running(place, subject) as made:
+        yield made
 
 
-def test_a_conversation_is_begun_resumed_by_id_and_resumed_as_the_latest(agent: Agent) -> None:
+def test_a_conversation_is_begun_resumed_by_id_and_resumed_as_the_latest(agent: HeadlessAgent) -> None:
     """The id stays, and the latest is the one that was written to last."""
     first = agent.run("one mock:ok")
     assert first.session_id is not None
@@ -149,14 +46,14 @@ def test_a_conversation_is_begun_resumed_by_id_and_resumed_as_the_latest(agent: 
     assert told == [(f"{word} mock:ok", "OK", "success") for word in ("one", "two", "three")]
 
 
-def test_the_latest_of_none_is_a_new_conversation(agent: Agent) -> None:
+def test_the_latest_of_none_is_a_new_conversation(agent: HeadlessAgent) -> None:
     """An agent's first turn may ask for the latest."""
     state = agent.run("mock:ok", Chat(mode="latest"))
 
     assert (state.status, state.answer, state.session_id is None) == ("completed", "OK", False)
 
 
-def test_model_reasoning_role_and_prompt_reach_the_api_at_every_turn(agent: Agent) -> None:
+def test_model_reasoning_role_and_prompt_reach_the_api_at_every_turn(agent: HeadlessAgent) -> None:
     """A conversation that goes on keeps none of them by itself."""
     prompt, role = "ünï\n\t'\"\\$(x) mock:ok", 'Be "kind".\nAlways. ' * 2000
     first = agent.run(prompt, model="claude-opus-4-6", level=9, role=role)
@@ -175,7 +72,7 @@ def test_model_reasoning_role_and_prompt_reach_the_api_at_every_turn(agent: Agen
 
 @pytest.mark.parametrize(("permissions", "result"), [("ask", "error"), ("all", "success")])
 def test_a_tool_runs_where_the_permissions_allow_it(
-    agent: Agent, permissions: Permissions, result: str
+    agent: HeadlessAgent, permissions: Permissions, result: str
 ) -> None:
     """What is denied is denied for want of a person: our hooks decide nothing."""
     turn = agent.start("mock:shell mock:ok", permissions=permissions)
@@ -187,10 +84,10 @@ def test_a_tool_runs_where_the_permissions_allow_it(
     assert told.data is not None
     assert (told.data["status"], "hook" in told.data["result_summary"]) == (result, False)
     assert (agent.where / "mock-made-this.txt").exists() == (permissions == "all")
-    assert [TOOL.meaning(report) for _, report in spool.read(agent.spool)] == ["submitted", "ended"]
+    assert agent.meanings() == ["submitted", "ended"]
 
 
-def test_edits_are_made_without_asking_where_they_are_allowed(agent: Agent) -> None:
+def test_edits_are_made_without_asking_where_they_are_allowed(agent: HeadlessAgent) -> None:
     """Files yes, other commands no."""
     path = agent.where / "new.txt"
     write = f'[[mock {{"tool": "Write", "args": {{"file_path": "{path}", "content": "x"}}}}]]'
@@ -200,12 +97,12 @@ def test_edits_are_made_without_asking_where_they_are_allowed(agent: Agent) -> N
     assert not (agent.where / "ran").exists()
 
 
-def test_hooks_report_what_was_asked_and_how_it_ended(agent: Agent) -> None:
+def test_hooks_report_what_was_asked_and_how_it_ended(agent: HeadlessAgent) -> None:
     """A failure of the API has a report of its own."""
     agent.run("mock:ok")
     agent.run("mock:400")
 
-    reports = [report for _, report in spool.read(agent.spool)]
+    reports = agent.reports()
     assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended", "submitted", "failed"]
     assert TOOL.submitted_prompt(reports[0]) == "mock:ok"
 
@@ -213,7 +110,7 @@ def test_hooks_report_what_was_asked_and_how_it_ended(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("scenario", "words"), [("400", "scripted bad request"), ("toolong", "Prompt is too long")]
 )
-def test_a_failure_of_the_api_fails_the_turn(agent: Agent, scenario: str, words: str) -> None:
+def test_a_failure_of_the_api_fails_the_turn(agent: HeadlessAgent, scenario: str, words: str) -> None:
     """With the provider's words, and the id of a conversation that can go on."""
     state = agent.run(f"mock:{scenario}")
 
@@ -230,7 +127,7 @@ def test_a_failure_of_the_api_fails_the_turn(agent: Agent, scenario: str, words:
     ],
 )
 def test_what_comes_right_in_the_end_is_no_failure(
-    agent: Agent, scenario: str, answer: str, calls: list[str]
+    agent: HeadlessAgent, scenario: str, answer: str, calls: list[str]
 ) -> None:
     """An overloaded API is asked again, and so is one whose stream broke."""
     state = agent.run(f"mock:{scenario}")
@@ -240,7 +137,7 @@ def test_what_comes_right_in_the_end_is_no_failure(
     assert [record.outcome for record in agent.api.main_records()] == calls
 
 
-def test_resuming_an_unknown_conversation_fails_with_claudes_words(agent: Agent) -> None:
+def test_resuming_an_unknown_conversation_fails_with_claudes_words(agent: HeadlessAgent) -> None:
     """Nothing is asked of the model, and the id is the one that was asked for."""
     state = agent.run("mock:ok", Chat(mode="exact", id=UNKNOWN_CHAT))
 
@@ -249,9 +146,9 @@ def test_resuming_an_unknown_conversation_fails_with_claudes_words(agent: Agent)
     assert agent.api.main_records() == []
 
 
-def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: Agent) -> None:
+def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: HeadlessAgent) -> None:
     """Claude ends with exit code 0; its terminal event says why."""
-    turn = agent.at_work()
+    turn = _at_work(agent)
 
     assert turn.interrupt()
     state = turn.wait(LIMIT_SECONDS)
@@ -267,11 +164,11 @@ def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: Agent) -
     [(signal.SIGTERM, 143, "exit code 143"), (signal.SIGKILL, -9, "killed by SIGKILL")],
 )
 def test_a_turn_that_somebody_else_ends_has_crashed(
-    agent: Agent, number: signal.Signals, returncode: int, ending: str
+    agent: HeadlessAgent, number: signal.Signals, returncode: int, ending: str
 ) -> None:
     """Its conversation is known all the same, and goes on."""
-    turn = agent.at_work()
-    os.kill(_program(turn).pid, number)
+    turn = _at_work(agent)
+    os.kill(programs_of(turn)[0].pid, number)
 
     state = turn.wait(LIMIT_SECONDS)
     assert (state.status, state.returncode) == ("failed", returncode)
@@ -282,23 +179,24 @@ def test_a_turn_that_somebody_else_ends_has_crashed(
 
 
 @pytest.mark.parametrize("end", [Turn.interrupt, Turn.kill])
-def test_a_command_ends_with_its_turn(agent: Agent, end: Callable[[Turn], object]) -> None:
+def test_a_command_ends_with_its_turn(agent: HeadlessAgent, end: Callable[[Turn], object]) -> None:
     """Nothing that the agent started outlives it."""
     turn = agent.start("mock:sleep", permissions="all")
-    agent.until(lambda: "sleep" in _commands(agent))
+    agent.wait(lambda: "sleep" in _commands(agent))
     end(turn)
 
     assert turn.wait(LIMIT_SECONDS).status == "interrupted"
-    agent.until(lambda: not {"sleep", "claude"} & _commands(agent))
+    agent.wait(lambda: not {"sleep", "claude"} & _commands(agent))
 
 
-def _program(turn: Turn) -> processes.Process:
-    claim = turn.folder.read_claim()
-    assert isinstance(claim, Run)
-    return claim.child
+def _at_work(agent: HeadlessAgent) -> Turn:
+    """A turn that has been asked, is on record, and does not end by itself."""
+    turn = agent.at_work()
+    agent.wait(lambda: len(agent.exchanges()) == 1)
+    return turn
 
 
-def _commands(agent: Agent) -> set[str]:
+def _commands(agent: HeadlessAgent) -> set[str]:
     """The names of what runs in the agent's folder."""
     return {_name(process) for process in leftovers.users_of(agent.where)}
 

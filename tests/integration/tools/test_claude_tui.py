@@ -1,30 +1,19 @@
 """The real Claude Code's TUI in a real tmux, typed into by the product's own hands."""
 
-import asyncio
 import hashlib
-import os
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from posthouse.support import processes
-from posthouse.terminal import keys, session
-from posthouse.terminal.client import Server, Tmux
-from posthouse.terminal.control import ControlClient
-from posthouse.terminal.delivery import Delivery, Typist
-from posthouse.terminal.pane import Pane
-from posthouse.terminal.screen import Surface
+from posthouse.terminal.delivery import Delivery
 from posthouse.testing import clis, leftovers
-from posthouse.testing.model_api import ModelApi
-from posthouse.tools import spool
+from posthouse.testing.cli_rig import Place, Subject
+from posthouse.testing.tui_rig import TuiAgent
 from posthouse.tools.claude.profile import TOOL
-from posthouse.tools.tool import Chat, Exchange, Launch, Meaning, Permissions, Report, Setup
+from posthouse.tools.tool import Chat, Launch
 
-LIMIT_SECONDS = 30
-NEW = Chat()
 HOSTILE = [
     "!touch ran",
     "  !touch ran",
@@ -42,97 +31,16 @@ HOSTILE = [
 ]
 
 
-Result = TypeVar("Result")
+class Agent(TuiAgent):
+    """A TUI whose screen tells of an answer before its transcript does."""
 
-
-class Agent:
-    """A TUI in a session of its own."""
-
-    def __init__(self, folder: Path, server: Server, api: ModelApi) -> None:
-        self.api = api
-        self.home, self.where, self.spool = folder / "home", folder / "proj", folder / "hooks"
-        self.where.mkdir()
-        self.spool.mkdir()
-        self._server, self._tmux = server, Tmux(server)
-        self._variables = {
-            "ANTHROPIC_BASE_URL": api.base_url,
-            "ANTHROPIC_API_KEY": clis.API_KEY,
-            # A person may have turned them off; the home turns them on.
-            "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
-            "HOME": str(folder),
-            **clis.NO_NETWORK,
-        }
-        self._pane: Pane | None = None
-        self._last = ""
-
-    def start(
-        self, chat: Chat = NEW, *, permissions: Permissions = "ask", columns: int = 120, rows: int = 40
-    ) -> Pane:
-        """Start the program and wait until it is ready."""
-        TOOL.prepare_home(
-            Setup(
-                home=self.home,
-                working_directory=self.where,
-                user_home=self.home.parent,
-                permissions=permissions,
-                login="env",
-                spool=self.spool,
-                variables=self._variables,
-            )
-        )
-        launch = Launch(home=self.home, working_directory=self.where, role_name="r", permissions=permissions)
-        program = TOOL.tui_program(launch, chat)
-        empty = self._pane or session.create(
-            self._tmux,
-            "agent",
-            working_directory=self.where,
-            environment={},
-            columns=columns,
-            rows=rows,
-        )
-        self._pane = session.start_program(
-            self._tmux,
-            empty,
-            program.argv,
-            environment={**program.environment, **self._variables},
-            working_directory=self.where,
-        )
-        assert self.use(lambda typist: typist.wait_ready(LIMIT_SECONDS)).state == "ready"
-        return self._pane
-
-    def use(self, work: Callable[[Typist], Awaitable[Result]]) -> Result:
-        """Do *work* with a typist of the pane."""
-
-        async def run() -> Result:
-            assert self._pane is not None
-            client = await ControlClient.attach(self._server, "agent", output=True)
-            try:
-                lock = self.home.parent / "pane.lock"
-                return await work(Typist(client, self._pane.pane_id, TOOL, lock_path=lock))
-            finally:
-                await client.close()
-
-        return asyncio.run(run())
+    _last = ""
 
     def deliver(self, prompt: str) -> Delivery:
-        """Type *prompt*; the transcript and the hook acknowledge it."""
-        before = self._acknowledged()
-        delivery = self.use(
-            lambda typist: typist.submit(prompt, acknowledged=lambda: self._acknowledged() > before)
-        )
+        delivery = super().deliver(prompt)
         if delivery.outcome != "refused":
             self._last = TOOL.guard(prompt).rstrip()
         return delivery
-
-    def _acknowledged(self) -> int:
-        return min(len(self.exchanges()), len(list(self.spool.glob("UserPromptSubmit*"))))
-
-    def exchanges(self) -> list[Exchange]:
-        return list(TOOL.exchanges(self.home, self.where))
-
-    def prompts(self) -> list[str]:
-        """What the model was really asked."""
-        return [record.prompt for record in self.api.main_records()]
 
     def answered(self) -> None:
         """Wait until the last prompt has its outcome and the agent is ready for another."""
@@ -143,50 +51,18 @@ class Agent:
         told = self.exchanges()[-1:]
         return [(each.prompt, each.outcome is None) for each in told] == [(self._last, False)]
 
-    def until(self, *states: str) -> Surface:
-        """Wait for one of *states*."""
-
-        async def wait(typist: Typist) -> Surface:
-            while (surface := await typist.surface()).state not in states:
-                await asyncio.sleep(0.02)
-            return surface
-
-        return self.use(lambda typist: asyncio.wait_for(wait(typist), LIMIT_SECONDS))
-
-    def wait(self, is_true: Callable[[], bool]) -> None:
-        """Wait for a condition."""
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while not is_true():
-            assert time.monotonic() < deadline, "it never became true"
-            time.sleep(0.02)
-
-    def reports(self) -> list[Report]:
-        return [report for _, report in spool.read(self.spool)]
-
-    def meanings(self) -> list[Meaning | None]:
-        return [TOOL.meaning(report) for report in self.reports()]
-
-    def interrupt(self) -> bool:
-        return self.use(lambda typist: typist.interrupt())
-
-    def press(self, sequence: str) -> None:
-        self.use(lambda typist: typist.press(keys.parse(sequence)))
-
-    def stop(self) -> None:
-        session.kill(self._tmux, "agent")
-
 
 @pytest.fixture
-def agent(
-    agent_clis: Path,
-    model_api: ModelApi,
-    cli_home: Path,
-    tmux_server: Server,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Agent]:
-    """An agent that talks to the scripted model API."""
-    monkeypatch.setenv("PATH", clis.search_path(agent_clis, os.environ["PATH"]))
-    made = Agent(cli_home, tmux_server, model_api)
+def agent(place: Place) -> Iterator[Agent]:
+    """An agent that talks to the scripted model API, not started yet."""
+    subject = Subject(
+        tool=TOOL,
+        launch=Launch(home=place.home, working_directory=place.where, role_name="r"),
+        secrets={"ANTHROPIC_BASE_URL": place.api.base_url, "ANTHROPIC_API_KEY": clis.API_KEY},
+        # A person may have turned titles off; the home turns them on.
+        environment={"CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"},
+    )
+    made = Agent(place, subject)
     yield made
     made.stop()
 

@@ -3,128 +3,36 @@
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from posthouse.support import processes
-from posthouse.terminal import session
-from posthouse.terminal.client import Server, Tmux
 from posthouse.testing import clis, leftovers
-from posthouse.testing.model_api import ModelApi
-from posthouse.tools import spool
+from posthouse.testing.cli_rig import LIMIT_SECONDS, Place, Subject
+from posthouse.testing.headless_rig import HeadlessAgent, programs_of, running
 from posthouse.tools.gemini.profile import TOOL
-from posthouse.tools.tool import Chat, Launch, Permissions, Setup, TurnOrder
-from posthouse.turns import runner
-from posthouse.turns.folder import Run
-from posthouse.turns.order import Order
-from posthouse.turns.state import TurnState
+from posthouse.tools.tool import Chat, Launch, Permissions
 from posthouse.turns.turn import Turn
 
-LIMIT_SECONDS = 60
 MODEL = "gemini-2.5-flash"
-NEW = Chat()
 UNKNOWN_CHAT = "00000000-0000-4000-8000-000000000000"
 
 
-class Agent:
-    """One headless agent: its home, its pane and its turns."""
-
-    def __init__(self, folder: Path, tmux: Tmux, api: ModelApi) -> None:
-        self.api = api
-        self.home, self.where, self.spool = folder / "home", folder / "proj", folder / "hooks"
-        self.where.mkdir()
-        self.spool.mkdir()
-        self._turns = folder / "turns"
-        self._tmux = tmux
-        self._secrets = {"GEMINI_API_KEY": clis.API_KEY, "GOOGLE_GEMINI_BASE_URL": api.base_url}
-        session.create(tmux, "agent", working_directory=self.where, environment={})
-        setup = Setup(
-            home=self.home,
-            working_directory=self.where,
-            user_home=folder,
-            login="env",
-            is_headless=True,
-            spool=self.spool,
-            variables=self._secrets,
-        )
-        TOOL.check(setup)
-        TOOL.prepare_home(setup)
-
-    def start(
-        self,
-        prompt: str,
-        chat: Chat = NEW,
-        *,
-        model: str | None = MODEL,
-        level: int | None = None,
-        permissions: Permissions = "all",
-        role: str = "",
-    ) -> Turn:
-        launch = Launch(
-            home=self.home,
-            working_directory=self.where,
-            role_name="scribe",
-            role_text=role,
-            permissions=permissions,
-        )
-        order = TurnOrder(prompt=prompt, chat=chat, model=model, reasoning_level=level)
-        program = TOOL.turn_program(launch, order)
-        return runner.start(
-            self._tmux,
-            "agent",
-            self._turns,
-            Order(
-                turn_id=runner.new_turn_id(),
-                turn_index=len(runner.turns_of(self._turns)) + 1,
-                tool="gemini",
-                argv=program.argv,
-                environment={
-                    **program.environment,
-                    **clis.NO_NETWORK,
-                    "HOME": str(self.home.parent),
-                    # It leaves reports of errors there, with the whole conversation.
-                    "TMPDIR": str(self.home),
-                },
-                stdin=program.stdin,
-                working_directory=str(self.where),
-            ),
-            secrets=self._secrets,
-        )
-
-    def run(self, prompt: str, chat: Chat = NEW, **options: object) -> TurnState:
-        """One turn to its end."""
-        return self.start(prompt, chat, **options).wait(LIMIT_SECONDS)  # type: ignore[arg-type] # start's own
-
-    def at_work(self, prompt: str = "mock:hold", chat: Chat = NEW) -> Turn:
-        """A turn whose answer has begun and does not end by itself."""
-        asked = len(self.api.main_records())
-        turn = self.start(prompt, chat)
-        self.api.wait(lambda _: len(self.api.main_records()) > asked, seconds=LIMIT_SECONDS)
-        return turn
-
-    def end(self) -> None:
-        for turn in runner.turns_of(self._turns):
-            turn.kill()
-            turn.end_leftovers()
-
-
 @pytest.fixture
-def agent(
-    agent_clis: Path,
-    model_api: ModelApi,
-    cli_home: Path,
-    tmux_server: Server,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Agent]:
+def agent(place: Place) -> Iterator[HeadlessAgent]:
     """A headless agent that talks to the scripted model API."""
-    monkeypatch.setenv("PATH", clis.search_path(agent_clis, os.environ["PATH"]))
-    made = Agent(cli_home, Tmux(tmux_server), model_api)
-    yield made
-    made.end()
+    subject = Subject(
+        tool=TOOL,
+        launch=Launch(home=place.home, working_directory=place.where, role_name="scribe", permissions="all"),
+        secrets={"GEMINI_API_KEY": clis.API_KEY, "GOOGLE_GEMINI_BASE_URL": place.api.base_url},
+        # It leaves reports of errors there, with the whole conversation.
+        environment={"TMPDIR": str(place.home)},
+        turn_model=MODEL,
+    )
+    with running(place, subject) as made:
+        yield made
 
 
-def test_a_conversation_is_begun_resumed_by_id_and_resumed_as_the_latest(agent: Agent) -> None:
+def test_a_conversation_is_begun_resumed_by_id_and_resumed_as_the_latest(agent: HeadlessAgent) -> None:
     """The id stays, the model remembers, the role is told once, and hooks report each turn."""
     first = agent.run("mock:ok", role="Write everything down.")
     assert first.session_id is not None
@@ -144,23 +52,23 @@ def test_a_conversation_is_begun_resumed_by_id_and_resumed_as_the_latest(agent: 
     ]
     assert [asked.prompt for asked in agent.api.main_records()] == prompts
     assert [asked.turns for asked in agent.api.main_records()] == [2, 3, 4]
-    exchanges = TOOL.exchanges(agent.home, agent.where)
+    exchanges = agent.exchanges()
     assert [(each.prompt, each.answer, each.outcome) for each in exchanges] == [
         (prompt, "OK", "success") for prompt in prompts
     ]
-    reports = [report for _, report in spool.read(agent.spool)]
+    reports = agent.reports()
     assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended"] * 3
     assert [TOOL.submitted_prompt(report) for report in reports[::2]] == prompts
 
 
-def test_the_latest_of_none_is_a_new_conversation(agent: Agent) -> None:
+def test_the_latest_of_none_is_a_new_conversation(agent: HeadlessAgent) -> None:
     """An agent's first turn may ask for the latest."""
     state = agent.run("mock:ok", Chat(mode="latest"))
 
     assert (state.status, state.answer, state.session_id is None) == ("completed", "OK", False)
 
 
-def test_model_and_reasoning_reach_the_api_and_no_file_changes(agent: Agent) -> None:
+def test_model_and_reasoning_reach_the_api_and_no_file_changes(agent: HeadlessAgent) -> None:
     """Each turn has its own, the CLI's replacement for a withdrawn model and its own choice included."""
     settings = (agent.home / ".gemini" / "settings.json").read_bytes()
     prompt = "ünï\n\t'\"\\$(x) mock:ok"
@@ -182,7 +90,7 @@ def test_model_and_reasoning_reach_the_api_and_no_file_changes(agent: Agent) -> 
     assert (agent.home / ".gemini" / "settings.json").read_bytes() == settings
 
 
-def test_a_command_runs_where_everything_is_allowed(agent: Agent) -> None:
+def test_a_command_runs_where_everything_is_allowed(agent: HeadlessAgent) -> None:
     """The request and its result are told."""
     turn = agent.start("mock:shell mock:ok")
     state = turn.wait(LIMIT_SECONDS)
@@ -208,7 +116,7 @@ def test_a_command_runs_where_everything_is_allowed(agent: Agent) -> None:
     [("ask", set()), ("edits", {"write_file"}), ("all", {"write_file", "run_shell_command"})],
 )
 def test_what_is_not_allowed_is_not_even_offered(
-    agent: Agent, permissions: Permissions, offered: set[str]
+    agent: HeadlessAgent, permissions: Permissions, offered: set[str]
 ) -> None:
     """There is nobody to ask, and `check` warns of it."""
     agent.run("mock:ok", permissions=permissions)
@@ -227,7 +135,7 @@ def test_what_is_not_allowed_is_not_even_offered(
     ],
 )
 def test_a_failure_of_the_api_fails_the_turn(
-    agent: Agent, scenario: str, words: str, returncode: int
+    agent: HeadlessAgent, scenario: str, words: str, returncode: int
 ) -> None:
     """With the provider's words; the exit code is the HTTP status modulo 256, where there is one."""
     state = agent.run(f"mock:{scenario}")
@@ -236,7 +144,7 @@ def test_a_failure_of_the_api_fails_the_turn(
     assert words in (state.error or "")
 
 
-def test_an_overloaded_api_is_asked_again(agent: Agent) -> None:
+def test_an_overloaded_api_is_asked_again(agent: HeadlessAgent) -> None:
     """What comes right in the end is no failure."""
     state = agent.run('[[mock {"status": 503, "times": 1, "text": "recovered"}]]')
 
@@ -244,7 +152,7 @@ def test_an_overloaded_api_is_asked_again(agent: Agent) -> None:
     assert len(agent.api.main_records()) == 2
 
 
-def test_resuming_an_unknown_conversation_fails_with_geminis_words(agent: Agent) -> None:
+def test_resuming_an_unknown_conversation_fails_with_geminis_words(agent: HeadlessAgent) -> None:
     """Nothing is asked of the model."""
     state = agent.run("mock:ok", Chat(mode="exact", id=UNKNOWN_CHAT))
 
@@ -253,7 +161,7 @@ def test_resuming_an_unknown_conversation_fails_with_geminis_words(agent: Agent)
     assert agent.api.main_records() == []
 
 
-def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: Agent) -> None:
+def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: HeadlessAgent) -> None:
     """Gemini exits with 0 and no result; we know that we signalled."""
     first = agent.run("mock:ok")
     assert first.session_id is not None
@@ -265,11 +173,11 @@ def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: Agent) -
     assert state.session_id == first.session_id
     again = agent.run("mock:ok", Chat(mode="exact", id=first.session_id))
     assert (again.status, again.session_id) == ("completed", first.session_id)
-    outcomes = [each.outcome for each in TOOL.exchanges(agent.home, agent.where)]
+    outcomes = [each.outcome for each in agent.exchanges()]
     assert outcomes == ["success", "interrupted", "success"]
 
 
-def test_an_interrupted_turn_leaves_no_command_running(agent: Agent) -> None:
+def test_an_interrupted_turn_leaves_no_command_running(agent: HeadlessAgent) -> None:
     """Gemini detaches the commands it runs, and leaves them behind."""
     turn = agent.at_work("mock:sleep")
     _wait_for_command(turn, "sleep")
@@ -281,10 +189,12 @@ def test_an_interrupted_turn_leaves_no_command_running(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGKILL, -9)])
-def test_a_turn_that_somebody_else_ends_has_crashed(agent: Agent, number: signal.Signals, code: int) -> None:
+def test_a_turn_that_somebody_else_ends_has_crashed(
+    agent: HeadlessAgent, number: signal.Signals, code: int
+) -> None:
     """Its conversation is known all the same."""
     turn = agent.at_work()
-    gemini, *_ = _programs(turn)
+    gemini, *_ = programs_of(turn)
     os.kill(gemini.pid, number)
 
     state = turn.wait(LIMIT_SECONDS)
@@ -293,20 +203,6 @@ def test_a_turn_that_somebody_else_ends_has_crashed(agent: Agent, number: signal
     assert state.session_id is not None
 
 
-def _programs(turn: Turn) -> list[processes.Process]:
-    """The turn's gemini, and what it has started."""
-    claim = turn.folder.read_claim()
-    assert isinstance(claim, Run)
-    return processes.tree(claim.child.pid)
-
-
 def _wait_for_command(turn: Turn, name: str) -> None:
-    while not any(name in _command_of(each) for each in _programs(turn)):
+    while not any(name in leftovers.command_line(each) for each in programs_of(turn)):
         assert not turn.wait(0.05).is_final
-
-
-def _command_of(process: processes.Process) -> str:
-    try:
-        return Path(f"/proc/{process.pid}/cmdline").read_bytes().decode()
-    except FileNotFoundError:
-        return ""

@@ -1,5 +1,6 @@
 """The agent's own word that it has a prompt."""
 
+import asyncio
 import json
 import subprocess
 from pathlib import Path
@@ -56,6 +57,23 @@ def test_the_transcript_acknowledges_a_prompt_that_it_has_once_more(tui: Session
 
     transcript.append("prompt", text="again")
     assert is_taken()
+
+
+def test_a_report_is_told_at_once(tui: Session) -> None:
+    """The kernel says when a hook has written; without a folder for reports there is nothing to hear."""
+
+    async def story() -> int:
+        told = asyncio.Event()
+        with acknowledgement.told_at_once(tui, told.set):
+            _report(tui, "Stop", {})
+            await asyncio.wait_for(told.wait(), 5)
+        (tui.root / spool.FOLDER).rename(tui.root / "elsewhere")
+        calls: list[str] = []
+        with acknowledgement.told_at_once(tui, lambda: calls.append("told")):
+            pass
+        return len(calls)
+
+    assert asyncio.run(story()) == 0
 
 
 def test_old_reports_are_removed(tui: Session) -> None:

@@ -2,10 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from posthouse.sessions.session import Session
+from posthouse.support.inotify import FolderWatch
 from posthouse.tools import spool
 from posthouse.tools.tool import Tool
 
@@ -37,6 +39,23 @@ def of_prompt(tool: Tool, session: Session, text: str) -> Callable[[], bool]:
         return False
 
     return lambda: is_reported() or times_told() > before
+
+
+@contextmanager
+def told_at_once(session: Session, nudge: Callable[[], None]) -> Iterator[None]:
+    """Call *nudge* whenever a hook reports in during the body.
+
+    A joined session has no hooks: whoever waits looks by time alone.
+    """
+    try:
+        watch = FolderWatch(session.root / spool.FOLDER, nudge)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        watch.close()
 
 
 def _prune(folder: Path) -> frozenset[Path]:

@@ -68,7 +68,6 @@ class HeadlessAdapter:
         self._link = Link(session, output=False)
         self._standing = _gone("nobody has looked yet")
         self._on_change: Callable[[], None] = lambda: None
-        self._keeper: asyncio.Task[None] | None = None
         #: Unset while a turn is being started that no file shows yet.
         self._is_settled = asyncio.Event()
         self._is_settled.set()
@@ -80,11 +79,10 @@ class HeadlessAdapter:
     async def open(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
         await self.look()
-        self._keeper = asyncio.create_task(self._link.keep(self._follow, self._lost))
+        self._link.keep(self._follow, self._lost)
 
     async def look(self) -> Standing:
-        await self._link.attach()
-        self._link.hurry()
+        await self._link.attach_now()
         await self._see()
         return self._standing
 
@@ -140,9 +138,6 @@ class HeadlessAdapter:
         return state.status
 
     async def close(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
         await self._link.close()
 
     async def _start(self, prompt: Prompt) -> tuple[Session, Turn]:

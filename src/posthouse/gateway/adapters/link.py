@@ -33,39 +33,16 @@ class Link:
         self.reason = "nobody has looked yet"
         self._hurry = asyncio.Event()
         self._attaching = asyncio.Lock()
+        self._keeper: asyncio.Task[None] | None = None
 
-    async def attach(self) -> bool:
-        """Attach if that is possible now. The manifest is read again: a relaunch may have moved the agent."""
-        async with self._attaching:
-            if self.client is not None:
-                return True
-            try:
-                self.session = sessions.read(self._manifest_path)
-                client = await ControlClient.attach(
-                    self.session.tmux.server, self.session.tmux_session_name, output=self._output
-                )
-                self.server_pid = await client.command("display-message", "-p", "#{pid}")
-                self.client = client
-            except PosthouseError as error:
-                self.reason = str(error)
-            return self.client is not None
-
-    async def keep(
-        self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]
-    ) -> None:
-        """Attach again and again until cancelled; *follow* runs while attached, *lost* hears of each end."""
-        delay = _FIRST_RETRY_SECONDS
-        while True:
-            if await self.attach():
-                delay = _FIRST_RETRY_SECONDS
-                await self._follow(follow)
-                lost()
-            await self._pause(delay)
-            delay = min(delay * 2, _LAST_RETRY_SECONDS)
-
-    def hurry(self) -> None:
-        """Look now instead of later."""
+    async def attach_now(self) -> None:
+        """Attach if that is possible; whoever keeps the link does not wait for its time either."""
+        await self._attach()
         self._hurry.set()
+
+    def keep(self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]) -> None:
+        """Attach again and again until closed; *follow* runs while attached, *lost* hears of each end."""
+        self._keeper = asyncio.create_task(self._attach_forever(follow, lost))
 
     async def agent_pane(self) -> Pane | None:
         """The pane of window 0; None when the session or the window is gone, and `reason` says why."""
@@ -94,8 +71,46 @@ class Link:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def close(self) -> None:
-        if self.client is not None:
-            await self.client.close()
+        client = self.client  # ending the keeper forgets it
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+        if client is not None:
+            await client.close()
+
+    async def _attach(self) -> bool:
+        """Attach if that is possible now. The manifest is read again: a relaunch may have moved the agent."""
+        async with self._attaching:
+            if self.client is not None:
+                return True
+            try:
+                self.session = sessions.read(self._manifest_path)
+                client = await ControlClient.attach(
+                    self.session.tmux.server, self.session.tmux_session_name, output=self._output
+                )
+            except PosthouseError as error:
+                self.reason = str(error)
+                return False
+            try:
+                self.server_pid = await client.command("display-message", "-p", "#{pid}")
+            except PosthouseError as error:
+                await client.close()
+                self.reason = str(error)
+                return False
+            self.client = client
+            return True
+
+    async def _attach_forever(
+        self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]
+    ) -> None:
+        delay = _FIRST_RETRY_SECONDS
+        while True:
+            if await self._attach():
+                delay = _FIRST_RETRY_SECONDS
+                await self._follow(follow)
+                lost()
+            await self._pause(delay)
+            delay = min(delay * 2, _LAST_RETRY_SECONDS)
 
     async def _follow(self, follow: Callable[[ControlClient], Awaitable[None]]) -> None:
         assert self.client is not None

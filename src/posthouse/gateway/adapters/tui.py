@@ -68,7 +68,6 @@ class TuiAdapter:
         #: Looks come one after the other, so that an old one never covers a new one.
         self._looking = asyncio.Lock()
         self._on_change: Callable[[], None] = lambda: None
-        self._keeper: asyncio.Task[None] | None = None
         #: The loop's time until which a turn may begin that the screen does not show yet.
         self._turn_expected_until = 0.0
 
@@ -83,11 +82,10 @@ class TuiAdapter:
     async def open(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
         await self.look()
-        self._keeper = asyncio.create_task(self._link.keep(self._follow, self._lost))
+        self._link.keep(self._follow, self._lost)
 
     async def look(self) -> Standing:
-        await self._link.attach()
-        self._link.hurry()
+        await self._link.attach_now()
         await self._see()
         return self._standing
 
@@ -108,7 +106,8 @@ class TuiAdapter:
         self._turn_expected_until = float("inf")
         try:
             acknowledged = self._acknowledgement(prompt.text)
-            delivery = await typist.submit(prompt.text, acknowledged=acknowledged, while_busy=while_busy)
+            with acknowledgement.told_at_once(self._link.session, typist.nudge):
+                delivery = await typist.submit(prompt.text, acknowledged=acknowledged, while_busy=while_busy)
         finally:
             self._turn_expected_until = asyncio.get_running_loop().time() + _TURN_SHOWS_SECONDS
         if delivery.outcome == "refused":
@@ -147,9 +146,6 @@ class TuiAdapter:
         return None
 
     async def close(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
         await self._link.close()
 
     async def _starts_turn(self) -> bool:

@@ -1,36 +1,14 @@
 """What gemini's screens mean, on captures of the real program."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import pytest
-
-from posthouse.terminal.screen import Screen, rows_of
+from posthouse.terminal.screen import Screen
+from posthouse.testing import captures
 from posthouse.tools.gemini import surface
-
-CAPTURES = Path(surface.__file__).with_name("captures")
-EXPECTED: dict[str, dict[str, Any]] = json.loads((CAPTURES / "expected.json").read_text())
 
 
 def _capture(name: str) -> Screen:
-    values = (CAPTURES / f"{name}.meta").read_text().splitlines()[1].split(",")
-    return Screen(
-        rows=rows_of((CAPTURES / f"{name}.ansi").read_text().removesuffix("\n")),
-        title=",".join(values[4:-4]),
-        cursor=(int(values[0]), int(values[1])),
-        dead=values[-3] == "1",
-    )
-
-
-@pytest.mark.parametrize("name", sorted(path.stem for path in CAPTURES.glob("*.ansi")))
-def test_a_capture_is_read_as_a_person_reads_it(name: str) -> None:
-    """State, dialog and what stands in the composer."""
-    found = surface.read(_capture(name))
-
-    told = {"state": found.state, "dialog": found.dialog, "composer": found.composer or None}
-    assert {key: value for key, value in told.items() if value is not None} == EXPECTED[name]
+    return captures.screen("gemini", name)
 
 
 def test_the_composer_is_empty_and_not_missing_where_a_placeholder_stands() -> None:

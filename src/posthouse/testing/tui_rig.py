@@ -1,0 +1,110 @@
+"""A real CLI's TUI in a real tmux, typed into by the product's own hands."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+from posthouse.terminal import keys, session
+from posthouse.terminal.client import Tmux
+from posthouse.terminal.control import ControlClient
+from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.terminal.pane import Pane
+from posthouse.terminal.screen import Surface
+from posthouse.testing.cli_rig import LIMIT_SECONDS, SESSION, CliAgent, Place, Subject
+from posthouse.tools.tool import Chat, Permissions
+
+_NEW = Chat()
+_POLL_SECONDS = 0.02
+
+Result = TypeVar("Result")
+
+
+class TuiAgent(CliAgent):
+    """A TUI in a session of its own."""
+
+    def __init__(self, place: Place, subject: Subject) -> None:
+        super().__init__(place, subject)
+        self._tmux = Tmux(place.server)
+        self._pane: Pane | None = None
+
+    def start(
+        self,
+        chat: Chat = _NEW,
+        *,
+        permissions: Permissions | None = None,
+        role: str = "",
+        level: int | None = None,
+        columns: int = 120,
+        rows: int = 40,
+    ) -> Pane:
+        """Start the program, in the same pane as before, and wait until it is ready."""
+        allowed = permissions or self.subject.launch.permissions
+        self.prepare_home(allowed, is_headless=False)
+        launch = replace(self.subject.launch, permissions=allowed, role_text=role, reasoning_level=level)
+        program = self.tool.tui_program(launch, chat)
+        empty = self._pane or session.create(
+            self._tmux, SESSION, working_directory=self.where, environment={}, columns=columns, rows=rows
+        )
+        self._pane = session.start_program(
+            self._tmux,
+            empty,
+            program.argv,
+            environment={**self.environment(program), **self.subject.secrets},
+            working_directory=self.where,
+        )
+        assert self.use(lambda typist: typist.wait_ready(LIMIT_SECONDS)).state == "ready"
+        return self._pane
+
+    @asynccontextmanager
+    async def hands(self) -> AsyncIterator[Typist]:
+        """A typist of the pane."""
+        assert self._pane is not None
+        client = await ControlClient.attach(self.place.server, SESSION, output=True)
+        try:
+            lock = self.place.folder / "pane.lock"
+            yield Typist(client, self._pane.pane_id, self.tool, lock_path=lock)
+        finally:
+            await client.close()
+
+    def use(self, work: Callable[[Typist], Awaitable[Result]]) -> Result:
+        """Do *work* with a typist of the pane."""
+
+        async def run() -> Result:
+            async with self.hands() as typist:
+                return await work(typist)
+
+        return asyncio.run(run())
+
+    def deliver(self, prompt: str) -> Delivery:
+        """Type *prompt*; the transcript and the hook acknowledge it."""
+        before = self._acknowledged()
+        return self.use(
+            lambda typist: typist.submit(prompt, acknowledged=lambda: self._acknowledged() > before)
+        )
+
+    def _acknowledged(self) -> int:
+        return min(len(self.exchanges()), self.meanings().count("submitted"))
+
+    def until(self, *states: str) -> Surface:
+        """Wait for one of *states*."""
+        return self.use(lambda typist: until(typist, lambda surface: surface.state in states))
+
+    def interrupt(self) -> bool:
+        return self.use(lambda typist: typist.interrupt())
+
+    def press(self, sequence: str) -> None:
+        self.use(lambda typist: typist.press(keys.parse(sequence)))
+
+    def stop(self) -> None:
+        """End the session; whether that ends all that ran in it, tests tell."""
+        session.kill(self._tmux, SESSION)
+
+
+async def until(typist: Typist, condition: Callable[[Surface], bool]) -> Surface:
+    """Wait for a surface that meets *condition*."""
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not condition(surface := await typist.surface()):
+            await asyncio.sleep(_POLL_SECONDS)
+    return surface
