@@ -74,7 +74,9 @@ class Patience:
     """How long each step may take, in seconds."""
 
     lock: float = 10.0
-    shown: float = 5.0
+    #: Gemini chews on a line of 100 KB for half a minute and paints nothing. Who gives up before it is shown
+    #: leaves a paste behind that lands in the next prompt.
+    shown: float = 60.0
     #: After each of at most two Enters.
     confirm: float = 3.0
 
