@@ -20,6 +20,7 @@ from posthouse.contracts.gateway_http import (
 from posthouse.errors import Conflict, InvalidInput, Unavailable
 from posthouse.gateway import reconciliation, recovery
 from posthouse.gateway.adapter import AgentAdapter, Prompt
+from posthouse.gateway.beginning import Beginning
 from posthouse.gateway.control.keys import RawKeys
 from posthouse.gateway.control.prompts import DirectControl
 from posthouse.gateway.control.tui import TuiControl
@@ -183,7 +184,8 @@ class Gateway:
 
     async def _submit_interrupt(self, request: InterruptRequest) -> AcceptedRequest:
         """Accept an interrupt; it acts at once on the turn that runs now, and waits in line without one."""
-        turn = await self._adapter.running_turn()
+        begun = Beginning(self._adapter, self._slot) if self._slot.work_number is not None else None
+        turn = await self._adapter.running_turn() or begun
         accepted = await self._put(request, start=turn is not None)
         if turn is not None:
             self._spawn(self._worker.interrupt(accepted.request_id, turn))

@@ -28,11 +28,17 @@ class Slot:
         self._work = asyncio.Lock()
         self._hands = asyncio.Lock()
         self._holder = ""
+        self._number = 0
 
     @property
     def is_held(self) -> bool:
         """Whether something is being typed or run."""
         return self._work.locked() or self._hands.locked()
+
+    @property
+    def work_number(self) -> int | None:
+        """Tells one piece of work from the next; None while there is none."""
+        return self._number if self._work.locked() else None
 
     @asynccontextmanager
     async def work(self, name: str, *, within_seconds: float | None = None) -> AsyncIterator[None]:
@@ -41,9 +47,11 @@ class Slot:
         Raises:
             SlotTaken: It was not free *within_seconds*; None waits for ever.
         """
-        async with _held(self._work, within_seconds, self._taken), _held(self._hands, None, self._taken):
-            self._holder = name
-            yield
+        async with _held(self._work, within_seconds, self._taken):
+            self._number += 1
+            async with _held(self._hands, None, self._taken):
+                self._holder = name
+                yield
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:

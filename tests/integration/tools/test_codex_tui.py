@@ -172,4 +172,5 @@ def test_nothing_is_left_when_the_session_is_gone(agent: TuiAgent, permissions: 
 
 def _commands(pid: int) -> list[str]:
     """The names of what runs below *pid*."""
-    return [Path(f"/proc/{each.pid}/comm").read_text().strip() for each in processes.tree(pid)]
+    lines = [leftovers.command_line(each) for each in processes.tree(pid)]
+    return [Path(line.split("\0")[0]).name for line in lines]
