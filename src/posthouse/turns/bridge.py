@@ -8,7 +8,7 @@ import os.path
 import sys
 
 if __name__ == "__main__":
-    # Plain string paths: pathlib would be loaded before the package is found.
+    # Plain string paths, hence the noqa: pathlib would be loaded before the package is found.
     package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     sys.path.insert(0, package_root)
 

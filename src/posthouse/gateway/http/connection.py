@@ -194,7 +194,7 @@ class Connection(HttpToolsProtocol):
         elif self.pipeline:
             cycle.keep_alive = False
             # The newest; its turn comes. uvicorn and starlette describe the same calls differently.
-            self.pipeline[0] = (cycle, refusal)  # type: ignore[assignment]
+            self.pipeline[0] = (cycle, refusal)  # type: ignore[assignment]  # uvicorn types it narrower
         else:
             has_begun = cycle.response_started
             cycle.disconnected = True

@@ -17,7 +17,7 @@ class Command:
         import tempfile
 
         # A file, not a pipe: nobody has to read while it runs. Closed by `close`.
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", command],
             stdin=subprocess.DEVNULL,
