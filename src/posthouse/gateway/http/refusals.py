@@ -29,6 +29,11 @@ _MAX_TOLD_BYTES = 64 << 10
 _MAX_WORD = 200
 
 
+#: What pydantic says of JSON where FastAPI, which parses first, speaks of Python values.
+_NOT_AN_OBJECT = ("model_type", "dict_type")
+_OBJECT_WANTED = "Input should be a valid dictionary or object to extract fields from"
+
+
 class InvalidBody(Exception):
     """The body or the query is not what the route takes."""
 
@@ -64,12 +69,13 @@ def problem(kind: str, loc: list[str | int], msg: str, given: object = None) -> 
 
 
 def _problem(one: ErrorDetails, where: Literal["body", "query"]) -> dict[str, Any]:
-    told = problem(one["type"], [where, *one["loc"]], one["msg"], one["input"])
+    loc = [where, *one["loc"]]
+    if one["type"] in _NOT_AN_OBJECT:
+        return problem("model_attributes_type", loc, _OBJECT_WANTED, one["input"])
+    told = problem(one["type"], loc, one["msg"], one["input"])
     if ctx := one.get("ctx"):
-        # A ValueError of ours is not JSON; its words are.
-        told["ctx"] = {
-            name: str(value) if isinstance(value, Exception) else value for name, value in ctx.items()
-        }
+        # FastAPI writes an exception as an empty object; its words are in the message.
+        told["ctx"] = {name: {} if isinstance(value, Exception) else value for name, value in ctx.items()}
     return told
 
 

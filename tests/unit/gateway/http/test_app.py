@@ -131,7 +131,19 @@ REFUSALS = {
                 "loc": ["body", "submit_prompt", "payload", "chat_session"],
                 "msg": "Value error, id goes with mode exact, and only with it",
                 "input": {"mode": "exact"},
-                "ctx": {"error": "id goes with mode exact, and only with it"},
+                "ctx": {"error": {}},
+            }
+        ],
+    ),
+    "no object where one belongs": (
+        ("POST", "/v1/requests", {"kind": "submit_prompt", "payload": []}),
+        422,
+        [
+            {
+                "type": "model_attributes_type",
+                "loc": ["body", "submit_prompt", "payload"],
+                "msg": "Input should be a valid dictionary or object to extract fields from",
+                "input": [],
             }
         ],
     ),
