@@ -64,7 +64,7 @@ class TmuxRefused(Unavailable):
 
     @property
     def is_not_found(self) -> bool:
-        return self.words.startswith("can't find")
+        return self.words.startswith(("can't find", "no such session"))
 
 
 @dataclass(frozen=True, slots=True)
