@@ -25,6 +25,14 @@ def command_line(process: Process) -> str:
         return ""
 
 
+def name(process: Process) -> str:
+    """What the kernel calls *process*; empty when it has ended."""
+    try:
+        return (_PROC / str(process.pid) / "comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def _uses(entry: Path, folder: Path) -> bool:
     if not entry.name.isdecimal() or int(entry.name) == os.getpid():
         return False

@@ -91,6 +91,10 @@ class TuiAgent(CliAgent):
         """Wait for one of *states*."""
         return self.use(lambda typist: until(typist, lambda surface: surface.state in states))
 
+    def until_asked(self, dialog: str) -> Surface:
+        """Wait for *dialog*; the title may tell of it before it is painted."""
+        return self.use(lambda typist: until(typist, lambda surface: surface.dialog == dialog))
+
     def interrupt(self) -> bool:
         return self.use(lambda typist: typist.interrupt())
 

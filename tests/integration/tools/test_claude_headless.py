@@ -3,11 +3,9 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from posthouse.support import processes
 from posthouse.testing import clis, leftovers
 from posthouse.testing.cli_rig import LIMIT_SECONDS, Place, Subject
 from posthouse.testing.headless_rig import HeadlessAgent, programs_of, running
@@ -198,11 +196,4 @@ def _at_work(agent: HeadlessAgent) -> Turn:
 
 def _commands(agent: HeadlessAgent) -> set[str]:
     """The names of what runs in the agent's folder."""
-    return {_name(process) for process in leftovers.users_of(agent.where)}
-
-
-def _name(process: processes.Process) -> str:
-    try:
-        return Path(f"/proc/{process.pid}/comm").read_text().strip()
-    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-        return ""
+    return {leftovers.name(process) for process in leftovers.users_of(agent.where)}

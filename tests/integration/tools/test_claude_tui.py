@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -204,4 +203,4 @@ def test_nothing_is_left_when_the_session_is_gone(agent: Agent) -> None:
 
 def _commands(pid: int) -> list[str]:
     """The names of what runs below *pid*, itself first."""
-    return [Path(f"/proc/{each.pid}/comm").read_text().strip() for each in processes.tree(pid)]
+    return [leftovers.name(process) for process in processes.tree(pid)]

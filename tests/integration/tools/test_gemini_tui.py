@@ -133,9 +133,8 @@ async def _asks(agent: TuiAgent, typist: Typist) -> None:
 
 async def _is_cleared(agent: TuiAgent, typist: Typist) -> None:
     """The reset command starts a conversation that knows nothing of the old one."""
-    await typist.press(keys.parse(TOOL.reset_command, literal=True))
-    await until(typist, lambda surface: surface.composer == TOOL.reset_command)
-    await typist.press(keys.parse("<[Enter]>"))
+    await typist.wait_ready(LIMIT_SECONDS)
+    await typist.submit(TOOL.reset_command, acknowledged=lambda: agent.exchanges() == [])
     await until(typist, lambda _: agent.exchanges() == [])
     assert (await _deliver(agent, typist, "the last mock:ok")).outcome == "submitted"
     await _ended(agent, typist)
@@ -146,7 +145,9 @@ async def _is_cleared(agent: TuiAgent, typist: Typist) -> None:
 async def _exits(typist: Typist) -> None:
     await typist.press(keys.parse("/quit", literal=True))
     await until(typist, lambda surface: surface.composer == "/quit")
-    await typist.press(keys.parse("<[Enter]>"))
+    while (await typist.surface()).composer == "/quit":  # too soon, Enter is a newline or a choice
+        await asyncio.sleep(TOOL.settle_seconds)
+        await typist.press(keys.parse("<[Enter]>"))
     await until(typist, lambda surface: surface.state == "exited")
 
 
