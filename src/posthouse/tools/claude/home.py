@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from posthouse.support import files, locks
-from posthouse.tools.claude import hooks, login, settings
-from posthouse.tools.claude.login import Login
+from posthouse.tools import settings
+from posthouse.tools.claude import hooks, login
+from posthouse.tools.claude.login import SETTINGS, STATE, Login
 from posthouse.tools.tool import Setup
 
 #: In the settings, where they count more than what the program is given.
@@ -49,16 +50,16 @@ def prepare(setup: Setup) -> Mapping[str, str]:
 
 def _wanted(setup: Setup, found: Login) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     """Each file of the home: what it holds, and what it has to hold."""
-    state = settings.read(setup.home / settings.STATE)
-    wishes = settings.read(setup.home / settings.SETTINGS)
+    state = settings.read(setup.home / STATE)
+    wishes = settings.read(setup.home / SETTINGS)
     return {
-        settings.STATE: (state, _state(state, setup, found)),
-        settings.SETTINGS: (wishes, _settings(wishes, setup, found)),
+        STATE: (state, _state(state, setup, found)),
+        SETTINGS: (wishes, _settings(wishes, setup, found)),
     }
 
 
 def _state(state: dict[str, Any], setup: Setup, found: Login) -> dict[str, Any]:
-    path = setup.home / settings.STATE
+    path = setup.home / STATE
     projects = settings.section(state, "projects", path)
     folder = str(setup.working_directory.resolve())
     project = settings.section(projects, folder, path)
@@ -83,7 +84,7 @@ def _approving(answers: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _settings(wishes: dict[str, Any], setup: Setup, found: Login) -> dict[str, Any]:
-    path = setup.home / settings.SETTINGS
+    path = setup.home / SETTINGS
     return {
         **wishes,
         **found.settings,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from posthouse.tools.claude import settings
+from posthouse.tools import settings
 from posthouse.tools.tool import Account, LoginMissing, Setup
 
 API_KEY = "ANTHROPIC_API_KEY"
@@ -19,6 +19,10 @@ GET_IT = "claude setup-token"
 #: A shell command that prints a key; it may be shared as it is.
 _HELPER = "apiKeyHelper"
 _KEPT_KEY = "primaryApiKey"
+#: What a person sets.
+SETTINGS = "settings.json"
+#: What the program remembers: onboarding, trust, approved keys. A person's own lies one folder up.
+STATE = ".claude.json"
 _CREDENTIALS = ".credentials.json"
 
 
@@ -80,13 +84,13 @@ def find(user_home: Path, variables: Mapping[str, str]) -> Login:
     own = variables.get(HOME_VARIABLE)
     folder = Path(own) if own else user_home / ".claude"
     state_folder = folder if own else user_home
-    wishes = settings.read(folder / settings.SETTINGS)
+    wishes = settings.read(folder / SETTINGS)
     # The CLI lets variables of its settings count more than those it is given.
     effective = {**variables, **dict(_texts(wishes.get("env")))}
     return (
         _by_variables(effective)
         or _by_helper(wishes, effective)
-        or _by_files(folder, settings.read(state_folder / settings.STATE), effective)
+        or _by_files(folder, settings.read(state_folder / STATE), effective)
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.terminal.screen import Screen, Surface
 from posthouse.tools.claude import arguments, guard, home, hooks, install, login, surface, transcript
-from posthouse.tools.claude.settings import BadSettings
+from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import (
     Account,
     Chat,

@@ -1,12 +1,11 @@
 """The agent's own config home: no onboarding, no dialog, titles that tell, hooks that report in."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from posthouse.errors import Conflict
 from posthouse.support import files, locks
+from posthouse.tools import settings as settings_files
 from posthouse.tools import spool
 from posthouse.tools.gemini import login, thinking
 from posthouse.tools.tool import Meaning, Setup
@@ -24,12 +23,6 @@ _HOOK_MILLISECONDS = 5000
 #: Silence is fine, but anything that is no JSON would be shown to the person.
 _HOOK_ANSWER = "{}"
 _LOCK_SECONDS = 5.0
-
-
-class BadSettings(Conflict):
-    """The home's settings can't be read; nothing was changed."""
-
-    code = "bad_settings"
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -68,16 +61,7 @@ def read_settings(home: Path) -> dict[str, Any]:
     Raises:
         BadSettings: They are not a JSON object.
     """
-    path = home / ".gemini" / "settings.json"
-    try:
-        found = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise BadSettings(f"{path} can't be read ({error}): repair or remove it") from error
-    if not isinstance(found, dict):
-        raise BadSettings(f"{path} is not a JSON object: repair or remove it")
-    return found
+    return settings_files.read(home / ".gemini" / "settings.json")
 
 
 def _prepared(settings: Mapping[str, Any], setup: Setup, auth_type: str) -> dict[str, Any]:

@@ -7,10 +7,9 @@ from typing import Any
 
 from posthouse import __version__
 from posthouse.contracts.manifest import Backend, RoleMethod
-from posthouse.errors import Conflict
 from posthouse.support import files, locks
 from posthouse.terminal.screen import Screen, Surface
-from posthouse.tools import spool
+from posthouse.tools import settings, spool
 from posthouse.tools.scripted import hooks, surface
 from posthouse.tools.scripted.agent import HOME_VARIABLE
 from posthouse.tools.scripted.guard import guard
@@ -37,12 +36,6 @@ _MEANINGS: Mapping[str, Meaning] = {
     "StopFailure": "failed",
     "PermissionRequest": "asking",
 }
-
-
-class BadSettings(Conflict):
-    """The home's settings can't be read; nothing was changed."""
-
-    code = "bad_settings"
 
 
 class ScriptedTool:
@@ -77,14 +70,11 @@ class ScriptedTool:
         """
         home = files.private_folder(setup.home)
         with locks.hold(home / ".settings.lock", wait_seconds=_LOCK_SECONDS):
-            try:
-                settings = hooks.read_settings(home)
-            except ValueError as error:
-                path = home / hooks.SETTINGS_FILE
-                raise BadSettings(f"{path} can't be read ({error}): repair or remove it") from error
-            wanted = _prepared(settings, setup)
-            if wanted != settings:
-                files.write_json(home / hooks.SETTINGS_FILE, wanted, durable=True)
+            path = home / hooks.SETTINGS_FILE
+            found = settings.read(path)
+            wanted = _prepared(found, setup)
+            if wanted != found:
+                files.write_json(path, wanted, durable=True)
         return {}
 
     def meaning(self, report: Report) -> Meaning | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from posthouse.tools.claude import home, hooks
-from posthouse.tools.claude.settings import BadSettings
+from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import Login, LoginMissing, Permissions, Setup
 
 KEY = "sk-ant-0123456789-0123456789-0123456789"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from posthouse.tools.claude import login
-from posthouse.tools.claude.settings import BadSettings
+from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import Account, LoginMissing, Setup
 from posthouse.tools.tool import Login as Kind
 

@@ -9,6 +9,7 @@ import pytest
 
 from posthouse.tools import spool
 from posthouse.tools.gemini import home, thinking
+from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import LoginMissing, Setup
 
 
@@ -115,7 +116,7 @@ def test_settings_that_cannot_be_read_are_named_and_kept(tmp_path: Path, content
     path.parent.mkdir(parents=True)
     path.write_text(content)
 
-    with pytest.raises(home.BadSettings, match="repair or remove it"):
+    with pytest.raises(BadSettings, match="repair or remove it"):
         home.prepare(_setup(tmp_path))
     assert path.read_text() == content
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from posthouse import tools
-from posthouse.tools.gemini.home import BadSettings
 from posthouse.tools.gemini.profile import TOOL
+from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import Chat, Launch, LoginMissing, Report, Setup, ToolMissing, TurnOrder
 
 

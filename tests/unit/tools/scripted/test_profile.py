@@ -9,8 +9,9 @@ import pytest
 from posthouse import __version__, tools
 from posthouse.terminal.screen import Screen
 from posthouse.tools.scripted import program
-from posthouse.tools.scripted.profile import TOOL, BadSettings
+from posthouse.tools.scripted.profile import TOOL
 from posthouse.tools.scripted.transcript import Transcript
+from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import Chat, Exchange, Launch, Setup, TurnOrder
 
 START = (sys.executable, "-I", "-S", str(Path(program.__file__)))

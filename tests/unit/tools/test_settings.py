@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.tools.claude import settings
-from posthouse.tools.claude.settings import BadSettings
+from posthouse.tools import settings
+from posthouse.tools.settings import BadSettings
 
 
 @pytest.mark.parametrize(("content", "expected"), [('{"a": 1}', {"a": 1}), ("", {})])

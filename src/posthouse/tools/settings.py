@@ -1,4 +1,4 @@
-"""Claude Code's two files of settings, in a config home: read strictly, written whole."""
+"""A CLI's files of settings: JSON objects, read strictly."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,6 @@ from typing import Any
 
 from posthouse.errors import Conflict
 
-#: What a person sets.
-SETTINGS = "settings.json"
-#: What the program remembers: onboarding, trust, approved keys. A person's own lies one folder up.
-STATE = ".claude.json"
 _MAX_BYTES = 32 << 20
 
 
