@@ -145,6 +145,8 @@ def _benches(folder: Path) -> Iterator[tuple[Bench, Bench]]:
 
 
 class _Companions:
+    def open_mailbox(self, made: Session) -> None: ...
+
     def end_turn(self, found: Session) -> None:
         if turn := runner.active(found.turns_root):
             turn.kill()

@@ -6,6 +6,9 @@ from posthouse.sessions.session import Session
 class Companions:
     """Ends them when `sessions` asks. Nothing is imported for agents that are only looked at."""
 
+    def open_mailbox(self, made: Session) -> None:
+        """Nothing yet: no command launches an agent with a mailbox."""
+
     def end_turn(self, found: Session) -> None:
         """Kill the headless turn that runs in the session, if one does."""
         if not found.manifest.is_headless:

@@ -88,7 +88,17 @@ class StillAlive(Unavailable):
 
 
 class Companions(Protocol):
-    """What runs beside a session and has to end with it. Both are harmless when nothing runs."""
+    """What stands beside a session: what has to end with it, and the mailbox it is given.
+
+    Ending is harmless when nothing runs.
+    """
+
+    def open_mailbox(self, made: Session) -> None:
+        """Have the mailbox that the manifest names. Harmless when it names none, or it is there already.
+
+        Raises:
+            PosthouseError: It can't be had.
+        """
 
     def end_turn(self, found: Session) -> None:
         """Kill the headless turn that runs in the session."""
@@ -131,7 +141,13 @@ class Agents:
                 with self._also_locked(there.agent_id, prepared.plan.agent_id):
                     self._end(there, reason="replaced")
                     self.registry.remove(there.agent_id, there.record.generation_id)
-            return launch.carry_out(prepared, self.roots, self.registry, self.server)
+            return launch.carry_out(
+                prepared,
+                self.roots,
+                self.registry,
+                self.server,
+                open_mailbox=self._companions.open_mailbox,
+            )
 
     def registered(self, states: frozenset[str] | None = liveness.RUNNING) -> list[Agent]:
         """Every agent whose record is in one of *states* (None: all), by name."""

@@ -8,7 +8,7 @@ from posthouse.contracts import manifest as m
 from posthouse.contracts import names
 from posthouse.contracts import registry as r
 from posthouse.contracts.events import Detail, Style
-from posthouse.sessions import chat
+from posthouse.sessions import chat, mailbox_binding
 from posthouse.sessions.brain import Brain
 from posthouse.sessions.registry import lease
 from posthouse.sessions.session import TMUX_SOCKET
@@ -46,6 +46,8 @@ class Blueprint:
     model: str | None = None
     reasoning_level: int | None = None
     permissions: Permissions = "ask"
+    #: None: the agent has none.
+    mailbox: m.Mailbox | None = None
     #: Adopted from a running tmux session; how it was started is not known to us.
     joined: bool = False
 
@@ -123,6 +125,7 @@ def record_of(plan: Blueprint) -> r.Record:
             current_session_name=plan.tmux_session_name, last_session_name=plan.tmux_session_name
         ),
         liveness=lease(),
+        mailbox=mailbox_binding.located(plan.mailbox),
     )
 
 
@@ -173,6 +176,7 @@ def _launch_plan(plan: Blueprint, policy: m.LaunchPolicy | None) -> m.LaunchPlan
         env_var_names=sorted(plan.variable_names),
         role_injection=m.RoleInjection(method=plan.role_method, role_name=plan.role_name),
         metadata=metadata,
+        mailbox=plan.mailbox,
         launch_policy_provenance=policy,
     )
 

@@ -6,7 +6,7 @@ the program. Before the record there is no session; from the record on `agents l
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +14,9 @@ from pathlib import Path
 from posthouse import tools
 from posthouse.contracts import identity
 from posthouse.contracts.events import Detail, Style
+from posthouse.contracts.manifest import Mailbox
 from posthouse.errors import Conflict, InvalidInput, PosthouseError
-from posthouse.sessions import blueprint, brain, publication, secrets, session, start
+from posthouse.sessions import blueprint, brain, mailbox_binding, publication, secrets, session, start
 from posthouse.sessions.blueprint import Blueprint
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -64,6 +65,8 @@ class LaunchSpec:
     #: The caller's own variables and home folder: an inherited login comes from there, nothing else does.
     caller: Mapping[str, str] = field(default_factory=dict)
     user_home: Path = field(default_factory=Path.home)
+    #: What is said of its mailbox beyond the defaults and the brain manifest; None: it gets none.
+    mailbox: Mapping[str, str] | None = None
     #: A prepared definition folder and home instead of our own.
     agent_def_dir: Path | None = None
     brain_manifest: Path | None = None
@@ -132,6 +135,7 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
         model=spec.model,
         reasoning_level=spec.reasoning_level,
         permissions=spec.permissions,
+        mailbox=_mailbox(spec, prepared, name, roots, moment),
     )
     setup = Setup(
         home=plan.home_path,
@@ -154,10 +158,19 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
     )
 
 
-def carry_out(prepared: Prepared, roots: Roots, registry: Registry, server: Server) -> Session:
+def carry_out(
+    prepared: Prepared,
+    roots: Roots,
+    registry: Registry,
+    server: Server,
+    *,
+    open_mailbox: Callable[[Session], None] = lambda made: None,
+) -> Session:
     """Write, publish and start. On an error everything that was made is taken down again.
 
-    The caller holds the registry lock of the agent.
+    *open_mailbox* makes the mailbox that the manifest names. It stays whatever becomes of the launch: an
+    address may have mail by then, and the next agent of that name finds it. The caller holds the registry
+    lock of the agent.
 
     Raises:
         AgentDied: The program did not stay up.
@@ -170,6 +183,8 @@ def carry_out(prepared: Prepared, roots: Roots, registry: Registry, server: Serv
         raise SessionNameTaken(f"a tmux session {plan.tmux_session_name!r} is already there")
     try:
         made = _write(prepared)
+        open_mailbox(made)
+        crashpoints.reach("mailbox opened")
         registry.publish(blueprint.record_of(plan))
         crashpoints.reach("published")
         return start.agent(made, Chat(), roots)
@@ -231,6 +246,18 @@ def _name(spec: LaunchSpec, prepared: brain.Brain) -> str:
     if prepared.agent_name is not None:
         return identity.component(prepared.agent_name, what="agent name")
     return identity.automatic(spec.tool, spec.role_name)
+
+
+def _mailbox(
+    spec: LaunchSpec, prepared: brain.Brain, name: str, roots: Roots, moment: datetime
+) -> Mailbox | None:
+    if spec.mailbox is None:
+        return None
+    payload = {"transport": "filesystem", **(prepared.mailbox or {}), **spec.mailbox}
+    owner = mailbox_binding.Owner(
+        agent_name=name, default_root=roots.mailbox, working_directory=spec.working_directory
+    )
+    return mailbox_binding.resolve(mailbox_binding.declared(payload), owner, moment=moment)
 
 
 def _agent_id(spec: LaunchSpec, prepared: brain.Brain, name: str) -> str:

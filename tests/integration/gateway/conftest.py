@@ -26,6 +26,8 @@ from posthouse.turns import runner
 
 
 class _Companions:
+    def open_mailbox(self, made: Session) -> None: ...
+
     def end_turn(self, found: Session) -> None:
         if turn := runner.active(found.turns_root):
             turn.kill()

@@ -25,6 +25,7 @@ from posthouse.support import crashpoints
 from posthouse.terminal.client import Server
 
 class NoCompanions:
+    def open_mailbox(self, made): pass
     def end_turn(self, found): pass
     def detach_gateway(self, found): pass
 
@@ -45,6 +46,8 @@ _MOST_STEPS = 200
 
 
 class _NoCompanions:
+    def open_mailbox(self, made: Session) -> None: ...
+
     def end_turn(self, found: Session) -> None: ...
 
     def detach_gateway(self, found: Session) -> None: ...
