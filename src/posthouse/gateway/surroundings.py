@@ -25,6 +25,8 @@ class Surroundings:
     log: logging.Logger
     #: The status now; asks nobody.
     status: Callable[[], GatewayStatus]
+    #: The epoch of the agent that stands there, as it is published.
+    epoch: Callable[[], int]
     #: Returns when the agent may be asked; raises what every route refuses with otherwise.
     admit: Callable[[], Awaitable[None]]
     #: Tells whoever follows the status that it may have changed.

@@ -12,7 +12,9 @@ from pydantic import TypeAdapter
 
 from posthouse.contracts.gateway_http import Request
 from posthouse.gateway.adapter import AgentBusy, Prompt, PromptFailed
-from posthouse.gateway.service import AgentUnavailable, Gateway, InvalidExecution, ReconciliationRequired
+from posthouse.gateway.intake import InvalidExecution
+from posthouse.gateway.presence import AgentUnavailable, ReconciliationRequired
+from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
