@@ -12,7 +12,14 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# How fast a loaded machine draws inputs says nothing about the code under test.
+hypothesis.settings.register_profile(
+    "posthouse", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("posthouse")
 
 #: Where `./test` adds up the results of its several pytest runs.
 TALLY_VARIABLE = "POSTHOUSE_TALLY"
