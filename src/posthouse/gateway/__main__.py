@@ -26,6 +26,7 @@ from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.gateway.http import app, token
 from posthouse.gateway.http.diagnostics import LogWarnings
 from posthouse.gateway.http.server import Server, bind
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
@@ -120,7 +121,7 @@ async def _serve(
         binding=binding,
         queue=await open_queue(root / gf.QUEUE),
         adapter=adapters.of(session),
-        journal=files.Journal(root / gf.EVENTS),
+        journal=Journal(root / gf.EVENTS),
         publisher=files.Publisher(session, attach, binding, log),
         log=log,
         diagnostics=diagnostics,

@@ -1,13 +1,12 @@
-"""What a live gateway leaves on disk for others to read: its status, its instance, its history.
+"""What a live gateway leaves on disk for others to read: its status, its instance, its log.
 
 All of it is derived; the queue is the authority. Written only when it changed.
 """
 
 import asyncio
-import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.support import clock, files, rotation
+from posthouse.support import clock, files
 from posthouse.support.rotation import RotatingFile
 
 #: Changes that come together are written once.
@@ -117,51 +116,6 @@ class Publisher:
         files.write_json(path, content, durable=False)
         self._written[path] = content
         return True
-
-
-class Journal:
-    """`events.jsonl`: what happened to requests, one line each. No line holds a prompt."""
-
-    def __init__(self, path: Path, keep: Keep = retention.EVENTS) -> None:
-        self._file = RotatingFile(path, max_bytes=keep.max_bytes, backups=keep.backups)
-        self._lost = 0
-
-    def add(self, kind: str, **fields: object) -> None:
-        """Append one event. Never fails: what the disk refuses is counted, and told by the next event."""
-        try:
-            if self._lost:
-                self._file.write(_event("events_lost", {"count": self._lost}))
-                self._lost = 0
-            self._file.write(_event(kind, fields))
-        except OSError:
-            self._lost += 1
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def _event(kind: str, fields: Mapping[str, object]) -> bytes:
-    return (json.dumps({"kind": kind, **fields}, sort_keys=True, ensure_ascii=False) + "\n").encode()
-
-
-def read_events(path: Path, *, mentioning: str = "") -> Iterator[dict[str, Any]]:
-    """Every event that is kept, oldest first, from all parts of the file. Broken-off lines are left out.
-
-    *mentioning* leaves out lines without that text before they are decoded: most of a long history.
-    """
-    for part in rotation.parts(path):
-        with part.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if mentioning in line and (event := _decoded(line)) is not None:
-                    yield event
-
-
-def _decoded(line: str) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None
 
 
 class _Line(logging.Formatter):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from posthouse.contracts.gateway_http import ReconciliationResult
 from posthouse.errors import Conflict
-from posthouse.gateway.files import Journal
+from posthouse.gateway.journal import Journal
 from posthouse.queue import Decided, Finished, Instance
 
 
@@ -35,7 +35,6 @@ def tell(
     journal.add(
         "reconciled",
         decision=decided.decision,
-        decided_at_utc=decided.decided_at_utc,
         managed_agent_instance_epoch=decided.instance.epoch,
         managed_agent_instance_id=decided.instance.instance_id,
         request_ids=decided.request_ids,

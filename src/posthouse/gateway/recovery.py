@@ -4,10 +4,9 @@ import asyncio
 import logging
 
 from posthouse.gateway.adapter import AgentAdapter
-from posthouse.gateway.files import Journal
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Finished, Found, LeftTurn, Queue, QueueUnavailable
-from posthouse.support import clock
 
 NEVER_BEGAN = "never begun"
 _RETRY_SECONDS = 5.0
@@ -21,7 +20,6 @@ def report(found: Found, journal: Journal, log: logging.Logger) -> None:
             "queue_set_aside",
             kept_as=kept_as,
             reason=found.set_aside.reason,
-            set_aside_at_utc=clock.iso_seconds(clock.now()),
         )
         log.error(
             "the queue could not be read and was set aside; what waited in it is not carried out",
@@ -57,7 +55,6 @@ async def wait_for_turns(
                 turn_id=turn.turn_id,
                 outcome=outcome,
                 error_detail=recorded.error,
-                recorded_at_utc=clock.iso_seconds(clock.now()),
             )
             log.info("turn of an earlier gateway ended", extra={"turn_id": turn.turn_id, "outcome": outcome})
 

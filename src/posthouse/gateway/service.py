@@ -21,8 +21,9 @@ from posthouse.gateway.control.keys import RawKeys
 from posthouse.gateway.control.prompts import DirectControl
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.diagnostics import Diagnostics, NoDiagnostics
-from posthouse.gateway.files import Journal, Publisher, read_events
+from posthouse.gateway.files import Publisher
 from posthouse.gateway.intake import Intake
+from posthouse.gateway.journal import Journal, read_events
 from posthouse.gateway.presence import Presence
 from posthouse.gateway.reminders.board import Reminders
 from posthouse.gateway.reminders.clock import ReminderClock

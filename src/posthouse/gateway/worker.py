@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from posthouse.errors import PosthouseError
 from posthouse.gateway.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, RunningTurn
-from posthouse.gateway.files import Journal
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Coalesced, Finished, Instance, Queue, QueueUnavailable, Result, Row
 from posthouse.support import crashpoints

@@ -18,12 +18,18 @@ class RotatingFile:
         max_bytes: int,
         backups: int,
         on_rotate: Callable[[int, int], None] = lambda old, new: None,
+        first_line: Callable[[], bytes] | None = None,
     ) -> None:
         self._path = path
         self._max_bytes = max_bytes
         self._backups = backups
         #: Told the old and the new descriptor while both are open.
         self._on_rotate = on_rotate
+        #: Gives what every part but the first begins with.
+        self._first_line = first_line
+        self._lacks_first_line = False
+        #: Lines that were written since, those that broke off included.
+        self.lines_begun = 0
         self._descriptor = _open(path)
         self._size = os.fstat(self._descriptor).st_size
         #: The last line broke off: its writer died, or the disk was full.
@@ -40,16 +46,26 @@ class RotatingFile:
         if self._is_torn:
             self._append(b"\n")
             self._is_torn = False
-        self._append(line)
+        if self._lacks_first_line and self._first_line is not None:
+            self._begin(self._first_line())
+            self._lacks_first_line = False
+        self._begin(line)
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+    def _begin(self, line: bytes) -> None:
+        before = self._size
+        try:
+            self._append(line)
+        finally:
+            self.lines_begun += self._size > before
 
     def _append(self, content: bytes) -> None:
         written = os.write(self._descriptor, content)
         self._size += written
         if written < len(content):
-            self._is_torn = True
+            self._is_torn = self._is_torn or written > 0
             raise OSError(f"only {written} of {len(content)} bytes fitted into {self._path}")
 
     def _rotate(self) -> None:
@@ -64,6 +80,7 @@ class RotatingFile:
         self._on_rotate(self._descriptor, fresh)
         os.close(self._descriptor)
         self._descriptor, self._size, self._is_torn = fresh, 0, False
+        self._lacks_first_line = True
 
 
 def parts(path: Path) -> list[Path]:

@@ -11,9 +11,10 @@ import uvloop
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import manifest as m
-from posthouse.gateway.files import Journal, Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
 from posthouse.gateway.http import app, token
 from posthouse.gateway.http.server import Server, bind
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

@@ -27,7 +27,8 @@ from pathlib import Path
 
 from posthouse.contracts.gateway_http import SubmitPromptPayload, SubmitPromptRequest
 from posthouse.gateway.adapter import Prompt
-from posthouse.gateway.files import Journal, Publisher, live_attach, running_log
+from posthouse.gateway.files import Publisher, live_attach, running_log
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from posthouse.gateway import worker
-from posthouse.gateway.files import Journal, Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
 from posthouse.gateway.http import app
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

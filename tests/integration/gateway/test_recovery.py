@@ -9,7 +9,7 @@ import pytest
 from posthouse.clients.gateway import GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway import attach
-from posthouse.gateway.files import read_events
+from posthouse.gateway.journal import read_events
 from posthouse.gateway.worker import STOPPED
 from posthouse.queue import DIED_RUNNING, set_aside_at
 from posthouse.terminal import session as terminal

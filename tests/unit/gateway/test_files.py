@@ -7,7 +7,8 @@ import stat
 from pathlib import Path
 
 from posthouse.contracts.gateway_http import GatewayStatus
-from posthouse.gateway.files import Journal, Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.status import Binding
 from posthouse.sessions.session import Session
 

@@ -148,7 +148,7 @@ def test_our_own_relaunch_decides_itself_and_says_so(
     asyncio.run(story())
 
     (event,) = events(made_session, "reconciled")
-    event.pop("decided_at_utc")
+    event.pop("at_utc")
     assert event == {
         "kind": "reconciled",
         "decision": "relaunch",

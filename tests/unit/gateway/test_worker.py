@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from posthouse.gateway.files import Journal
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Counts, Instance, Request, open_queue

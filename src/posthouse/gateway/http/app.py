@@ -53,6 +53,8 @@ def _endpoint(route: Route, gateway: Gateway) -> Callable[[Request], Awaitable[R
         except PosthouseError as error:
             note_refused(gateway.diagnostics, http.scope, error)
             raise
+        if isinstance(answer, Response):
+            return answer
         return Response(answer.model_dump_json(), route.success, media_type="application/json")
 
     return endpoint
@@ -60,7 +62,10 @@ def _endpoint(route: Route, gateway: Gateway) -> Callable[[Request], Awaitable[R
 
 async def _decode(route: Route, http: Request) -> object:
     order = _query(route, http) if route.query is not None else await _body(route, http)
-    return Addressed(names=http.path_params, body=order) if http.path_params else order
+    if not http.path_params and not route.headers:
+        return order
+    heard = {name: http.headers[name] for name in route.headers if name in http.headers}
+    return Addressed(names=http.path_params, body=order, headers=heard)
 
 
 async def _body(route: Route, http: Request) -> object:

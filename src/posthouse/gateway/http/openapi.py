@@ -43,7 +43,11 @@ def document() -> dict[str, Any]:
     inputs: list[_Wanted] = [
         (_key(route), "validation", route.request) for route in ROUTES if route.request is not None
     ]
-    outputs: list[_Wanted] = [(_key(route), "serialization", TypeAdapter(route.response)) for route in ROUTES]
+    outputs: list[_Wanted] = [
+        (_key(route), "serialization", TypeAdapter(route.response))
+        for route in ROUTES
+        if route.response is not None
+    ]
     refusals: set[type[BaseModel]] = {Invalid, *(route.refusal for route in ROUTES)}
     errors: list[_Wanted] = [
         (model.__name__, "serialization", TypeAdapter(model))
@@ -64,7 +68,7 @@ def document() -> dict[str, Any]:
 
 def _operation(route: Route, schemas: Any) -> dict[str, Any]:
     operation: dict[str, Any] = {"summary": route.summary, "operationId": route.handler.__name__}
-    if parameters := [*_names(route), *_query(route)]:
+    if parameters := [*_names(route), *_query(route), *_headers(route)]:
         operation["parameters"] = parameters
     if route.request is not None:
         body = schemas[_key(route), "validation"]
@@ -85,8 +89,22 @@ def _responses(route: Route, schemas: Any) -> dict[str, Any]:
     if route.request is not None or route.query is not None:
         invalid = {"anyOf": [schemas["Invalid", "serialization"], own]}
         responses[422] = _content("The request must be changed.", invalid)
-    responses[route.success] = _content("It was done.", schemas[_key(route), "serialization"])
+    responses[route.success] = _success(route, schemas)
     return {str(status): responses[status] for status in sorted(responses)}
+
+
+def _success(route: Route, schemas: Any) -> dict[str, Any]:
+    text = {"type": "string"}
+    schema = text if route.response is None else schemas[_key(route), "serialization"]
+    success: dict[str, Any] = {
+        "description": "It was done.",
+        "content": {route.media_type: {"schema": schema}},
+    }
+    if route.gives:
+        success["headers"] = {
+            name: {"description": told, "schema": {"type": "string"}} for name, told in route.gives.items()
+        }
+    return success
 
 
 def _names(route: Route) -> list[dict[str, Any]]:
@@ -101,6 +119,13 @@ def _query(route: Route) -> list[dict[str, Any]]:
     return [
         {"name": name, "in": "query", "required": False, "schema": schema}
         for name, schema in properties.items()
+    ]
+
+
+def _headers(route: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "header", "required": False, "description": told, "schema": {"type": "string"}}
+        for name, told in route.headers.items()
     ]
 
 

@@ -5,41 +5,52 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter
+from starlette.responses import Response
 
 from posthouse.contracts.gateway_http import Refusal
 
 if TYPE_CHECKING:
     from posthouse.gateway.service import Gateway
 
-Handler = Callable[["Gateway", Any], Awaitable[BaseModel]]
+#: A `Response` is sent as it is; anything else is encoded with the route's status.
+Handler = Callable[["Gateway", Any], Awaitable[BaseModel | Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressed:
-    """What a route with names in its path is asked."""
+    """What a route is asked that has names in its path, or hears headers."""
 
     #: The parts of the path that stand for `{name}`.
-    names: Mapping[str, str]
-    #: The decoded body; None when the route takes none.
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: The decoded body or query; None when the route takes none.
     body: Any = None
+    #: Of those that the route hears, the headers that were sent, by their names in lower case.
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One method of one path: what it takes, what it gives, how it refuses.
 
-    The handler gets the decoded body or query, or None; with names in the path, an `Addressed`.
+    The handler gets the decoded body or query, or None; with names in the path or headers to hear, an
+    `Addressed`.
     """
 
     method: str
     path: str
     summary: str
     handler: Handler
-    response: type[BaseModel]
+    #: None: the answer is no JSON, but text of the media type.
+    response: type[BaseModel] | None
     #: None: the route takes no body.
     request: TypeAdapter[Any] | None = None
     #: None: it takes no parameters behind the question mark, and overlooks them.
     query: type[BaseModel] | None = None
+    #: Request headers that it hears, with what they are for.
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str = "application/json"
+    #: Headers of a success, with what they say.
+    gives: Mapping[str, str] = field(default_factory=dict)
     success: int = 200
     #: Status to reason, beyond what every route may answer.
     refusals: Mapping[int, str] = field(default_factory=dict)

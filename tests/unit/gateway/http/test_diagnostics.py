@@ -8,9 +8,10 @@ from typing import Any
 from starlette.types import Message, Receive, Scope, Send
 
 from posthouse.gateway.diagnostics import DiagnosticLog, NoDiagnostics
-from posthouse.gateway.files import Journal, Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
 from posthouse.gateway.http import app
 from posthouse.gateway.http.diagnostics import Completions, watched
+from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

@@ -1,0 +1,1 @@
+"""The gateway's events as they happen: numbered, kept for a while, told to whoever listens."""

@@ -1,0 +1,147 @@
+"""The part of the history that is only on disk. Everything here blocks, so it is called in a thread.
+
+A line's number is its place among all lines ever written. Parts that were rotated away are not counted
+again: every part but the first begins with a line that tells its own number.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from posthouse.contracts.gateway_events import PART_BEGUN
+from posthouse.gateway.stream.event import Event, Position, decoded
+from posthouse.support import rotation
+
+#: How much is read at a time; one reader holds no more than this of the past.
+_CHUNK_BYTES = 256 << 10
+_COUNT_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    stream: IO[bytes]
+    #: The number of its first line.
+    first: int
+
+
+class Past:
+    """The events after *after* that are kept, oldest first, some at a time.
+
+    The parts stay open, so that a rotation meanwhile takes nothing away. Whoever creates it closes it.
+    """
+
+    def __init__(self, path: Path, *, after: int) -> None:
+        with contextlib.ExitStack() as opened:
+            self._parts = _open_parts(path, opened)
+            self._opened = opened.pop_all()
+        #: The number of the oldest line that is kept; 1 more than the last when there is none.
+        self.first = self._parts[0].first if self._parts else 1
+        self._number = 0
+        self._skip_to(after)
+
+    def __enter__(self) -> "Past":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def next(self) -> list[Event]:
+        """The next events; none at the end of what there is. Lines that broke off are left out."""
+        found: list[Event] = []
+        while self._parts and not found:
+            lines = self._whole_lines()
+            if not lines:
+                self._parts = self._parts[1:]
+                self._number = self._parts[0].first - 1 if self._parts else self._number
+            for line in lines:
+                self._number += 1
+                event = decoded(self._number, line.rstrip(b"\n"))
+                if event is not None and event.kind != PART_BEGUN:
+                    found.append(event)
+        return found
+
+    def _whole_lines(self) -> list[bytes]:
+        lines = self._parts[0].stream.readlines(_CHUNK_BYTES)
+        if lines and not lines[-1].endswith(b"\n"):
+            del lines[-1]  # it is being written, or broke off: nobody was told of it
+        return lines
+
+    def _skip_to(self, after: int) -> None:
+        """Stand behind line *after*, or at the oldest that is kept."""
+        while len(self._parts) > 1 and self._parts[1].first <= after:
+            self._parts = self._parts[1:]
+        if self._parts:
+            self._number = self._parts[0].first - 1
+        while self._parts and self._number < after and self._parts[0].stream.readline():
+            self._number += 1
+
+
+def line_count(path: Path) -> int:
+    """How many lines were ever begun, those that were rotated away included."""
+    with contextlib.ExitStack() as opened:
+        parts = _open_parts(path, opened)
+        return parts[-1].first - 1 + _lines_in(parts[-1].stream) if parts else 0
+
+
+def holds(path: Path, position: Position) -> bool:
+    """Whether the history that is kept leads on from *position* without a gap."""
+    with Past(path, after=position.number - 1) as past:
+        if position.number == past.first - 1:
+            return True  # everything after it is there
+        found = past.next()
+    return bool(found) and found[0].position == position
+
+
+def _open_parts(path: Path, opened: contextlib.ExitStack) -> list[_Part]:
+    """The parts, oldest first, with the numbers of their first lines."""
+    streams = list(_streams(path, opened))
+    streams.reverse()
+    parts: list[_Part] = []
+    for stream in streams:
+        told = _told_number(stream)
+        if told is None:
+            told = parts[-1].first + _lines_in(parts[-1].stream) if parts else 1
+        parts.append(_Part(stream, told))
+    return parts
+
+
+def _streams(path: Path, opened: contextlib.ExitStack) -> Iterator[IO[bytes]]:
+    """Every part that has something in it, newest first: then one that is renamed meanwhile is not missed."""
+    seen: set[int] = set()
+    for part in reversed(rotation.parts(path)):
+        try:
+            stream = opened.enter_context(part.open("rb"))
+        except FileNotFoundError:
+            continue  # it was the oldest, and is gone
+        facts = os.fstat(stream.fileno())
+        if facts.st_size and facts.st_ino not in seen:
+            seen.add(facts.st_ino)
+            yield stream
+
+
+def _told_number(stream: IO[bytes]) -> int | None:
+    """The number that the first line tells of itself, if it does."""
+    line = stream.readline(1024)
+    stream.seek(0)
+    try:
+        fields = json.loads(line)
+        return int(fields["event_number"]) if fields["kind"] == PART_BEGUN else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _lines_in(stream: IO[bytes]) -> int:
+    """How many lines were begun in *stream*."""
+    count, last = 0, b"\n"
+    while chunk := stream.read(_COUNT_BYTES):
+        count += chunk.count(b"\n")
+        last = chunk[-1:]
+    stream.seek(0)
+    return count + (last != b"\n")
