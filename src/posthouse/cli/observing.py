@@ -28,7 +28,12 @@ _OF_EXCHANGE: dict[str | None, Result] = {
     "error": "known_failure",
     None: "unknown",
 }
-_OF_SURFACE: dict[str, Phase] = {"ready": "ready", "draft": "ready", "active": "active"}
+_OF_SURFACE: dict[str, Phase] = {
+    "ready": "ready",
+    "draft": "ready",
+    "active": "active",
+    "queued": "active",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,4 +103,6 @@ def _screen(agent: Agent, found: Session) -> tuple[Phase, str]:
     if screen.in_mode:
         return "unknown", "a person scrolls in its terminal (copy mode); typing waits until that ends"
     surface = tools.load(found.manifest.tool).read_surface(screen)
-    return _OF_SURFACE.get(surface.state, "unknown"), f"the screen shows {surface.state}: {surface.evidence}"
+    return _OF_SURFACE.get(
+        surface.state, "unknown"
+    ), f"the screen shows {surface.state}: {surface.evidence[0]}"

@@ -148,7 +148,7 @@ class Typist:
         Raises:
             KeysNotTaken: A person scrolls.
         """
-        if (await self.surface()).state != "active":
+        if not (await self.surface()).is_working:
             return False
         await self._send("Escape")
         return True
@@ -168,7 +168,7 @@ class Typist:
         screen = await self.screen()
         before = self._watch.meaning(screen)
         if reason := refusal(screen, before, while_busy=while_busy):
-            return Delivery(outcome="refused", reason=reason, evidence=(before.evidence,))
+            return Delivery(outcome="refused", reason=reason, evidence=before.evidence)
         if not await self._paste(text):
             return Delivery(outcome="refused", reason=await self._why_no_keys())
         crashpoints.reach("prompt pasted")
@@ -176,7 +176,7 @@ class Typist:
         if verdict != _SHOWN:
             return Delivery(outcome="unknown", reason=verdict)
         await asyncio.sleep(self._hands.settle_seconds)
-        signs = Signs(acknowledged, was_busy=before.state == "active")
+        signs = Signs(acknowledged, was_busy=before.is_working)
         try:
             return await self._enter(signs)
         except KeysNotTaken:

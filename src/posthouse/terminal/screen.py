@@ -15,7 +15,16 @@ _COLOURS = {
     frozenset({58, 59}): 59,
 }
 
-SurfaceState = Literal["starting", "ready", "draft", "active", "blocked", "exited", "unknown"]
+#: `draft` is ready with text in the composer, `queued` active with input that waits, `limited` out of budget.
+SurfaceState = Literal[
+    "starting", "ready", "draft", "active", "queued", "blocked", "limited", "exited", "unknown"
+]
+#: How the last turn ended, as far as the screen tells. `none` while one runs.
+Outcome = Literal["none", "success", "interrupted", "error"]
+ErrorKind = Literal["api_error", "context_full", "overloaded"]
+ChatContext = Literal["current", "degraded", "unknown"]
+#: What the terminal's title says by itself.
+TitleWord = Literal["idle", "active", "asking"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +41,56 @@ class Screen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One answer that a dialog offers."""
+
+    #: As it is painted; None where the dialog does not number its entries.
+    number: int | None
+    label: str
+    is_selected: bool = False
+    #: What to press for it, in tmux's names; empty when that can't be told.
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatDiagnostic:
+    """Why a conversation can't be relied on any more."""
+
+    error_type: str
+    #: The beginning of the CLI's own message.
+    preview: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
-    """What a tool's screen says. The evidence names what was seen."""
+    """What a tool's screen says."""
 
     state: SurfaceState
-    evidence: str
+    #: What was seen; the first decided the state.
+    evidence: tuple[str, ...]
     #: The text standing in the composer; "" when it is empty, None when there is no composer.
     composer: str | None = None
     #: Which dialog would eat a prompt.
     dialog: str | None = None
+    choices: tuple[Choice, ...] = ()
+    outcome: Outcome = "none"
+    #: None unless the outcome is `error`.
+    error_kind: ErrorKind | None = None
+    #: The CLI's own words about it, on one line: a retry, a limit.
+    detail: str = ""
+    #: When a usage limit ends, in the CLI's own words ("3pm (UTC)"); None when it does not say.
+    resets: str | None = None
+    chat_context: ChatContext = "unknown"
+    chat_diagnostic: ChatDiagnostic | None = None
+    #: None: no title of the tool's own.
+    title: TitleWord | None = None
+    #: Which pack read the screen, for example `claude 2.1`; "" where none did.
+    pack: str = ""
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a turn runs that asks nobody."""
+        return self.state in ("active", "queued")
 
 
 def rows_of(capture: str) -> tuple[str, ...]:

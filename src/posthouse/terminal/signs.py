@@ -18,7 +18,7 @@ def refusal(screen: Screen, surface: Surface, *, while_busy: bool) -> str | None
         return blocked(surface)
     if surface.composer:
         return "draft"
-    if surface.state == "active" and while_busy and surface.composer is not None:
+    if surface.is_working and while_busy and surface.composer is not None:
         return None
     return None if surface.state == "ready" else surface.state
 
@@ -55,12 +55,12 @@ class Signs:
         is_empty = surface.composer == ""
         if self._acknowledged():
             self._lasting.add("acknowledged")
-        if surface.state in ("active", "blocked") and not self._was_busy:
+        if (surface.is_working or surface.state == "blocked") and not self._was_busy:
             self._lasting.add("started")
         if surface.state == "exited":
             self._lasting.add("exited")
         passing = {"composer_empty"} if is_empty else set()
-        if is_empty and self._was_busy and surface.state == "active":
+        if is_empty and self._was_busy and surface.is_working:
             # It took the text out of the composer and works on: its own queue has it.
             passing.add("queued")
         self.seen = tuple(sorted(self._lasting)) + tuple(sorted(passing))

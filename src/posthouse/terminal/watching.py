@@ -39,7 +39,7 @@ class PaneWatch:
 
     def meaning(self, screen: Screen) -> Surface:
         if screen.dead:
-            return Surface(state="exited", evidence="the pane is dead")
+            return Surface(state="exited", evidence=("the pane is dead",))
         return self._read(screen)
 
     def nudge(self) -> None:

@@ -153,7 +153,7 @@ class FakeAgent:
 def _shown(
     state: SurfaceState, *, composer: str | None = "", dialog: str | None = None, ended: Ended | None = None
 ) -> Sight:
-    surface = Surface(state=state, evidence="the test says so", composer=composer, dialog=dialog)
+    surface = Surface(state=state, evidence=("the test says so",), composer=composer, dialog=dialog)
     return Sight(
         reach="screen", pane_id="%1", pane_pid=42, surface=surface, text=f"a {state} screen", ended=ended
     )

@@ -114,7 +114,7 @@ def _signals(surface: Surface) -> tuple[TriState, TriState, TriState]:
             return "yes", "no", "yes"
         case "draft":
             return "yes", "yes", "yes"
-        case "active":
+        case "active" | "queued":
             return "no" if surface.composer is None else "yes", "yes" if surface.composer else "no", "no"
         case "blocked":
             return "no", "no", "unknown"
@@ -126,7 +126,7 @@ def _meaning(surface: Surface) -> tuple[Business, InputMode, Context]:
     match surface.state:
         case "ready" | "draft":
             return "idle", "freeform", "normal_prompt"
-        case "active":
+        case "active" | "queued":
             return "working", "closed" if surface.composer is None else "freeform", "normal_prompt"
         case "blocked":
             return "awaiting_operator", "modal", _context(surface.dialog or "")

@@ -131,7 +131,7 @@ def _turn_after(turn: TurnBelief, sight: Sight, *, at: datetime, recovery: timed
     if surface is None:
         # Whatever ran is out of sight; nobody will learn how it ends.
         return replace(turn, phase="unknown", authority="none", was_seen=False)
-    if surface.state == "active":
+    if surface.is_working:
         is_same = turn.phase != "ready" and turn.authority != "none"
         authority: Source = turn.authority if is_same else "surface_inference"
         return replace(turn, phase="active", last=LastTurn(), authority=authority, was_seen=True)

@@ -40,13 +40,13 @@ class ComposerHands:
     def read_surface(self, screen: Screen) -> Surface:
         row = plain(screen.rows[0])
         if not row.startswith(">"):
-            return Surface(state="starting", evidence="no composer")
+            return Surface(state="starting", evidence=("no composer",))
         text = row[1:].strip() + "".join(map(plain, screen.rows[1:])).strip()
         if screen.title == "blocked":
-            return Surface(state="blocked", evidence="title", dialog="trust")
+            return Surface(state="blocked", evidence=("title",), dialog="trust")
         if screen.title == "active":
-            return Surface(state="active", evidence="title", composer=text)
-        return Surface(state="draft" if text else "ready", evidence="composer", composer=text)
+            return Surface(state="active", evidence=("title",), composer=text)
+        return Surface(state="draft" if text else "ready", evidence=("composer",), composer=text)
 
 
 @dataclass(frozen=True, slots=True)

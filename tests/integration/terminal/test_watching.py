@@ -22,7 +22,7 @@ def test_whoever_waits_looks_again_when_told_so(tmux_server: Server) -> None:
 
     async def story() -> str | None:
         client = await ControlClient.attach(tmux_server, "gpu", output=True)
-        watch = PaneWatch(client, pane.pane_id, lambda _: Surface(state="ready", evidence="a test"))
+        watch = PaneWatch(client, pane.pane_id, lambda _: Surface(state="ready", evidence=("a test",)))
         waiting = asyncio.create_task(watch.until(judge, seconds=30))
         while not looks:
             await asyncio.sleep(0.01)

@@ -7,7 +7,7 @@ from posthouse.terminal.signs import Signs, holds_text, refusal
 
 
 def _surface(state: SurfaceState, composer: str | None = None, dialog: str | None = None) -> Surface:
-    return Surface(state=state, evidence="seen", composer=composer, dialog=dialog)
+    return Surface(state=state, evidence=("seen",), composer=composer, dialog=dialog)
 
 
 def _screen(*, in_mode: bool = False) -> Screen:

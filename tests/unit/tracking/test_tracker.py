@@ -20,7 +20,7 @@ Step = Callable[[Belief, datetime], Belief]
 
 
 def look(state: SurfaceState, *, ended: Ended | None = None, **more: Any) -> Step:
-    surface = Surface(state=state, evidence="test", **{"composer": "", **more})
+    surface = Surface(state=state, evidence=("test",), **{"composer": "", **more})
     sight = Sight(reach="screen", pane_id="%1", pane_pid=1, surface=surface, ended=ended)
     return lambda belief, at: tracker.see(belief, sight, at=at, timings=TIMINGS)
 
@@ -192,7 +192,7 @@ def test_how_far_a_look_got(sight: Sight | None, told: tuple[str, str, str, str,
 
 def test_a_scrolled_screen_takes_no_keys() -> None:
     """A person in copy mode makes a ready agent unready."""
-    surface = Surface(state="ready", evidence="test", composer="")
+    surface = Surface(state="ready", evidence=("test",), composer="")
     sight = Sight(reach="screen", surface=surface, is_scrolled=True)
 
     facts = tracker.see(tracker.initial(START), sight, at=START, timings=TIMINGS).surface

@@ -136,7 +136,7 @@ class TuiAdapter:
     async def running_turn(self) -> RunningTurn | None:
         try:
             typist = self._present()
-            is_active = (await typist.surface()).state == "active" or await self._starts_turn()
+            is_active = (await typist.surface()).is_working or await self._starts_turn()
         except Unavailable:
             return None
         return _TuiTurn(typist) if is_active else None
@@ -157,7 +157,7 @@ class TuiAdapter:
             return False
         watch = PaneWatch(self._link.client, pane.pane_id, self._tool.read_surface)
         active = await watch.until(
-            lambda _, surface: surface if surface.state == "active" else None,
+            lambda _, surface: surface if surface.is_working else None,
             seconds=_TURN_SHOWS_SECONDS,
             look_again_seconds=_LOOK_AGAIN_SECONDS,
         )

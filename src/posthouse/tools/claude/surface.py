@@ -53,36 +53,42 @@ class _Composer:
 def read(screen: Screen) -> Surface:
     """The state of the TUI, with what it was seen by."""
     if screen.dead:
-        return Surface(state="exited", evidence="the pane is dead")
+        return Surface(state="exited", evidence=("the pane is dead",))
     rows = [plain(row).rstrip(" ") for row in screen.rows]
     composer = _composer(screen.rows, rows)
     if composer is None:
         return _without_composer(screen.title, rows)
     if _ACTIVE_TITLE.match(screen.title):
-        return Surface(state="active", evidence=f"title {screen.title.strip()!r}", composer=composer.text)
+        return Surface(state="active", evidence=(f"title {screen.title.strip()!r}",), composer=composer.text)
     if _INTERRUPTIBLE in composer.footer:
-        return Surface(state="active", evidence="a footer that offers to interrupt", composer=composer.text)
+        return Surface(
+            state="active", evidence=("a footer that offers to interrupt",), composer=composer.text
+        )
     return _idle(screen.title, composer)
 
 
 def _without_composer(title: str, rows: Sequence[str]) -> Surface:
     if dialog := _dialog(rows):
-        return Surface(state="blocked", evidence=f"a dialog in the composer's place: {dialog}", dialog=dialog)
+        return Surface(
+            state="blocked", evidence=(f"a dialog in the composer's place: {dialog}",), dialog=dialog
+        )
     if _ACTIVE_TITLE.match(title):
-        return Surface(state="active", evidence=f"title {title.strip()!r}")
+        return Surface(state="active", evidence=(f"title {title.strip()!r}",))
     if not any(rows):
-        return Surface(state="starting", evidence="an empty screen")
-    return Surface(state="unknown", evidence="neither a composer nor a dialog")
+        return Surface(state="starting", evidence=("an empty screen",))
+    return Surface(state="unknown", evidence=("neither a composer nor a dialog",))
 
 
 def _idle(title: str, composer: _Composer) -> Surface:
     if _SEARCHING.search(composer.footer):
-        return Surface(state="blocked", evidence="a search in past prompts", dialog="search")
+        return Surface(state="blocked", evidence=("a search in past prompts",), dialog="search")
     if not _IDLE_TITLE.match(title):
-        return Surface(state="unknown", evidence="a composer without a known title", composer=composer.text)
+        return Surface(
+            state="unknown", evidence=("a composer without a known title",), composer=composer.text
+        )
     if composer.text:
-        return Surface(state="draft", evidence="a draft in the composer", composer=composer.text)
-    return Surface(state="ready", evidence="an empty composer and an idle title", composer="")
+        return Surface(state="draft", evidence=("a draft in the composer",), composer=composer.text)
+    return Surface(state="ready", evidence=("an empty composer and an idle title",), composer="")
 
 
 def _composer(styled: Sequence[str], rows: Sequence[str]) -> _Composer | None:

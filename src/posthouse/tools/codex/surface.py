@@ -45,25 +45,25 @@ class _Composer:
 def read(screen: Screen) -> Surface:
     """The state of the TUI, with what it was seen by."""
     if screen.dead:
-        return Surface(state="exited", evidence="the pane is dead")
+        return Surface(state="exited", evidence=("the pane is dead",))
     rows = [plain(row).rstrip() for row in screen.rows]
     composer = _composer(screen.rows, rows)
     if _BLOCKED_TITLE in screen.title:
         dialog = "approval" if _shows(rows, _APPROVAL) else "question"
-        return Surface(state="blocked", evidence=f"title {screen.title.strip()!r}", dialog=dialog)
+        return Surface(state="blocked", evidence=(f"title {screen.title.strip()!r}",), dialog=dialog)
     if composer is None and any(_CHOICE.match(row) for row in rows):
         dialog = next((name for name, words in _MENUS.items() if _shows(rows, words)), "menu")
-        return Surface(state="blocked", evidence="a menu in the composer's place", dialog=dialog)
+        return Surface(state="blocked", evidence=("a menu in the composer's place",), dialog=dialog)
     text = composer.text if composer else None
     if _ACTIVE_TITLE.match(screen.title):
-        return Surface(state="active", evidence=f"title {screen.title.strip()!r}", composer=text)
+        return Surface(state="active", evidence=(f"title {screen.title.strip()!r}",), composer=text)
     if composer is None:
         return _without_composer(rows)
     if not composer.is_up:
-        return Surface(state="starting", evidence="a composer without its status line", composer=text)
+        return Surface(state="starting", evidence=("a composer without its status line",), composer=text)
     if text:
-        return Surface(state="draft", evidence="a draft in the composer", composer=text)
-    return Surface(state="ready", evidence="an empty composer and an idle title", composer="")
+        return Surface(state="draft", evidence=("a draft in the composer",), composer=text)
+    return Surface(state="ready", evidence=("an empty composer and an idle title",), composer="")
 
 
 def _shows(rows: Sequence[str], words: str) -> bool:
@@ -73,8 +73,8 @@ def _shows(rows: Sequence[str], words: str) -> bool:
 
 def _without_composer(rows: Sequence[str]) -> Surface:
     if not any(rows):
-        return Surface(state="starting", evidence="an empty screen")
-    return Surface(state="unknown", evidence="neither a composer nor a menu")
+        return Surface(state="starting", evidence=("an empty screen",))
+    return Surface(state="unknown", evidence=("neither a composer nor a menu",))
 
 
 def _composer(styled: Sequence[str], rows: Sequence[str]) -> _Composer | None:

@@ -48,21 +48,23 @@ class _Composer:
 def read(screen: Screen) -> Surface:
     """The state of the TUI, with what it was seen by."""
     if screen.dead:
-        return Surface(state="exited", evidence="the pane is dead")
+        return Surface(state="exited", evidence=("the pane is dead",))
     rows = [plain(row).rstrip() for row in screen.rows]
     title = screen.title.strip()
     if _ASKING_TITLE.match(title):
-        return Surface(state="blocked", evidence=f"title {title!r}", dialog=_dialog(rows, "permission"))
+        return Surface(state="blocked", evidence=(f"title {title!r}",), dialog=_dialog(rows, "permission"))
     composer = _composer(rows, screen.cursor)
     if composer and composer.mode:
-        return Surface(state="blocked", evidence=f"the composer is in {composer.mode}", dialog=composer.mode)
+        return Surface(
+            state="blocked", evidence=(f"the composer is in {composer.mode}",), dialog=composer.mode
+        )
     if composer is None and _ends_with_box(rows):
         return Surface(
-            state="blocked", evidence="a box in the composer's place", dialog=_dialog(rows, "unknown")
+            state="blocked", evidence=("a box in the composer's place",), dialog=_dialog(rows, "unknown")
         )
     if _ACTIVE_TITLE.match(title):
         return Surface(
-            state="active", evidence=f"title {title!r}", composer=composer.text if composer else None
+            state="active", evidence=(f"title {title!r}",), composer=composer.text if composer else None
         )
     return _resting(composer, title)
 
@@ -71,17 +73,19 @@ def _resting(composer: _Composer | None, title: str) -> Surface:
     is_idle = _IDLE_TITLE.match(title) is not None
     if composer is None:
         if is_idle:
-            return Surface(state="unknown", evidence="an idle title and no composer")
-        return Surface(state="starting", evidence="neither a composer nor a title of its own")
+            return Surface(state="unknown", evidence=("an idle title and no composer",))
+        return Surface(state="starting", evidence=("neither a composer nor a title of its own",))
     if not composer.is_up:
-        return Surface(state="starting", evidence="a composer without a banner", composer=composer.text)
+        return Surface(state="starting", evidence=("a composer without a banner",), composer=composer.text)
     if not is_idle:
         return Surface(
-            state="unknown", evidence=f"a composer under the foreign title {title!r}", composer=composer.text
+            state="unknown",
+            evidence=(f"a composer under the foreign title {title!r}",),
+            composer=composer.text,
         )
     if composer.text:
-        return Surface(state="draft", evidence="a draft in the composer", composer=composer.text)
-    return Surface(state="ready", evidence="an empty composer and an idle title", composer="")
+        return Surface(state="draft", evidence=("a draft in the composer",), composer=composer.text)
+    return Surface(state="ready", evidence=("an empty composer and an idle title",), composer="")
 
 
 def _composer(rows: Sequence[str], cursor: tuple[int, int]) -> _Composer | None:

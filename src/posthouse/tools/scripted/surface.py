@@ -31,25 +31,25 @@ class _Composer:
 def read(screen: Screen) -> Surface:
     """The state of the TUI, with what it was seen by."""
     if screen.dead:
-        return Surface(state="exited", evidence="the pane is dead")
+        return Surface(state="exited", evidence=("the pane is dead",))
     plain = [_SGR.sub("", row).rstrip(" ") for row in screen.rows]
     composer = _composer(screen.rows, plain)
     dialog = _dialog(plain, above=composer.row if composer else 0)
     if dialog:
-        return Surface(state="blocked", evidence=f"dialog: {dialog}", dialog=dialog)
+        return Surface(state="blocked", evidence=(f"dialog: {dialog}",), dialog=dialog)
     if "Action Required" in screen.title:
-        return Surface(state="blocked", evidence=f"title {screen.title.strip()!r}", dialog="unknown")
+        return Surface(state="blocked", evidence=(f"title {screen.title.strip()!r}",), dialog="unknown")
     text = composer.text if composer else None
     if _ACTIVE_TITLE.match(screen.title):
-        return Surface(state="active", evidence=f"title {screen.title.strip()!r}", composer=text)
+        return Surface(state="active", evidence=(f"title {screen.title.strip()!r}",), composer=text)
     if composer is None:
         state: SurfaceState = "unknown" if any(plain) else "starting"
-        return Surface(state=state, evidence="no composer" if any(plain) else "an empty screen")
+        return Surface(state=state, evidence=("no composer" if any(plain) else "an empty screen",))
     if not _is_up(screen.title, plain, composer):
-        return Surface(state="starting", evidence="a composer that is not ready yet", composer=text)
+        return Surface(state="starting", evidence=("a composer that is not ready yet",), composer=text)
     return Surface(
         state="draft" if text else "ready",
-        evidence="a draft in the composer" if text else "an empty composer and an idle title",
+        evidence=("a draft in the composer" if text else "an empty composer and an idle title",),
         composer=text,
     )
 

@@ -47,7 +47,7 @@ def idle(request: pytest.FixtureRequest) -> View:
 def test_an_empty_composer_is_ready(idle: View) -> None:
     """A placeholder is no draft."""
     assert surface.read(_screen(idle)) == Surface(
-        state="ready", evidence="an empty composer and an idle title", composer=""
+        state="ready", evidence=("an empty composer and an idle title",), composer=""
     )
 
 
@@ -56,7 +56,7 @@ def test_a_draft_is_read_as_it_stands(idle: View) -> None:
     drafted = replace(idle, draft="fix the\nbug", cursor=0)
 
     assert surface.read(_screen(drafted)) == Surface(
-        state="draft", evidence="a draft in the composer", composer="fix the\nbug"
+        state="draft", evidence=("a draft in the composer",), composer="fix the\nbug"
     )
 
 
@@ -90,7 +90,7 @@ def test_a_dialog_blocks(idle: View, asked: dialog.Dialog, selected: int) -> Non
     running = replace(idle, active_seconds=1.0, dialog=replace(asked, selected=selected))
 
     assert surface.read(_screen(running)) == Surface(
-        state="blocked", evidence=f"dialog: {asked.kind}", dialog=asked.kind
+        state="blocked", evidence=(f"dialog: {asked.kind}",), dialog=asked.kind
     )
 
 
