@@ -14,6 +14,11 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says more about what else runs on the machine than about the code.
+settings.register_profile("posthouse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("posthouse")
 
 # How fast a loaded machine draws inputs says nothing about the code under test.
 hypothesis.settings.register_profile(
