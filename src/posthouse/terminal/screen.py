@@ -33,8 +33,8 @@ class Screen:
 
     rows: tuple[str, ...]
     title: str
-    #: Column and row, from 0.
-    cursor: tuple[int, int]
+    #: Column and row, from 0; None: nobody told.
+    cursor: tuple[int, int] | None
     dead: bool = False
     #: A person scrolls in copy mode: tmux would eat the Enter.
     in_mode: bool = False

@@ -88,8 +88,10 @@ def _resting(composer: _Composer | None, title: str) -> Surface:
     return Surface(state="ready", evidence=("an empty composer and an idle title",), composer="")
 
 
-def _composer(rows: Sequence[str], cursor: tuple[int, int]) -> _Composer | None:
+def _composer(rows: Sequence[str], cursor: tuple[int, int] | None) -> _Composer | None:
     """The composer around the cursor; None when the cursor stands elsewhere."""
+    if cursor is None:
+        return None
     column, row = cursor
     first = min(row, len(rows) - 1)
     while first >= 0 and _continues(rows[first]):

@@ -28,7 +28,7 @@ def test_an_offer_to_interrupt_tells_before_the_title_does() -> None:
     """Titles come a moment later."""
     found = surface.read(replace(_capture("active-thinking"), title="✳ Claude Code"))
 
-    assert (found.state, found.evidence) == ("active", ("a footer that offers to interrupt",))
+    assert (found.state, found.evidence[0]) == ("active", "a footer that offers to interrupt")
 
 
 def test_without_a_known_title_an_idle_screen_is_not_trusted() -> None:

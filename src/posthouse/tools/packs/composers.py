@@ -1,0 +1,170 @@
+"""Where on a page a prompt is typed, and what stands there. One function for each shape a composer has."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from posthouse.tools.cells import Cell
+from posthouse.tools.packs.pack import Composer
+from posthouse.tools.packs.page import Page
+
+_NOTHING = Cell("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A composer on a page."""
+
+    #: The row its first line stands in.
+    first: int
+    #: The row above which everything is conversation.
+    top: int
+    #: The first row below it.
+    end: int
+    #: What a person wrote, line by line; a placeholder is not.
+    text: str
+    #: Why it takes no prompt; None when it does.
+    mode: str | None = None
+    #: Whether a program stands behind it, not only its first picture.
+    is_up: bool = True
+    #: Whether its marker alone says that a turn runs.
+    looks_busy: bool = False
+
+
+def find(page: Page, pack: Composer) -> Found | None:
+    """The composer on *page*; None when something else stands in its place."""
+    match pack.shape:
+        case "ruled":
+            return _ruled(page, pack)
+        case "status":
+            return _above_status(page, pack)
+        case "cursor":
+            return _at_cursor(page, pack)
+
+
+def _ruled(page: Page, pack: Composer) -> Found | None:
+    """The lowest marked row below a rule. What an agent says is indented and can't be taken for it."""
+    rows, rule = page.rows, pack.rule
+    assert rule is not None
+    for first in range(len(rows) - 1, 0, -1):
+        if not pack.marker.match(rows[first]) or not rule.match(rows[first - 1]):
+            continue
+        end = next((row for row in range(first + 1, len(rows)) if rule.match(rows[row])), None)
+        if end is None:
+            return None
+        return Found(
+            first=first,
+            top=first - 1,
+            end=end + 1,
+            text=_written(page, pack, first, end),
+            mode=_mode(pack, rows[first]),
+            looks_busy=bool(pack.busy_marker)
+            and rows[first].startswith(pack.busy_marker)
+            and bool(page.colour(first, 0)),
+        )
+    return None
+
+
+def _above_status(page: Page, pack: Composer) -> Found | None:
+    """The lowest marked row. What was submitted earlier has a dim marker, a menu's selection is reversed."""
+    rows = page.rows
+    first = next((row for row in range(len(rows) - 1, -1, -1) if _is_marked(page, pack, row)), None)
+    if first is None:
+        return None
+    status = _status_row(rows, pack, first)
+    end = status if status is not None else _blank_row(rows, first)
+    return Found(
+        first=first,
+        top=first,
+        end=end,
+        text=_written(page, pack, first, end).strip(),
+        mode=_mode(pack, rows[first]),
+        is_up=status is not None,
+    )
+
+
+def _is_marked(page: Page, pack: Composer, row: int) -> bool:
+    if not pack.marker.match(page.rows[row]):
+        return False
+    marker = page.cells(row)[0]
+    return not (pack.is_bold and not marker.is_bold) and not marker.is_dim and not marker.is_reverse
+
+
+def _status_row(rows: Sequence[str], pack: Composer, first: int) -> int | None:
+    """The status line below a composer that begins in row *first*: last but one on a full screen."""
+    if len(rows) - 2 > first and rows[-2] and not rows[-3] and not rows[-1]:
+        return len(rows) - 2
+    below = range(len(rows) - 1, first, -1)
+    status = pack.status
+    assert status is not None
+    return next((row for row in below if status.match(rows[row]) and not rows[row - 1]), None)
+
+
+def _blank_row(rows: Sequence[str], first: int) -> int:
+    return next((row for row in range(first, len(rows)) if not rows[row]), len(rows))
+
+
+def _at_cursor(page: Page, pack: Composer) -> Found | None:
+    """The composer around the cursor; without one, the lowest. Past prompts look just the same."""
+    rows = page.rows
+    first = _lowest(page, pack) if page.cursor is None else _around(rows, pack, page.cursor[1])
+    if first is None:
+        return None
+    mode = _mode(pack, rows[first])
+    if mode is None and not pack.marker.match(rows[first] + " "):
+        return None
+    end = next((row for row in range(first + 1, len(rows)) if not _continues(rows[row], pack)), len(rows))
+    is_empty = _is_placeholder(page, pack, first)
+    lines = [row[pack.indent :] for row in rows[first:end]]
+    return Found(
+        first=first,
+        top=first,
+        end=end,
+        text="" if is_empty or mode else "\n".join(lines).rstrip(),
+        mode=mode,
+        is_up=sum(map(bool, rows[:first])) > pack.rows_before_up,
+    )
+
+
+def _around(rows: Sequence[str], pack: Composer, row: int) -> int | None:
+    first = min(row, len(rows) - 1)
+    while first >= 0 and _continues(rows[first], pack):
+        first -= 1
+    return first if first >= 0 else None
+
+
+def _lowest(page: Page, pack: Composer) -> int | None:
+    below = range(len(page.rows) - 1, -1, -1)
+    return next((row for row in below if pack.marker.match(page.rows[row] + " ")), None)
+
+
+def _is_placeholder(page: Page, pack: Composer, first: int) -> bool:
+    """Whether nothing was typed. The cursor stands before a placeholder and behind what was typed."""
+    placeholder = pack.placeholder
+    if placeholder is None or not placeholder.match(page.rows[first][pack.indent :]):
+        return False
+    return page.cursor is None or page.cursor == (pack.indent, first)
+
+
+def _continues(row: str, pack: Composer) -> bool:
+    """Whether *row* may belong to a composer that began above it."""
+    return not row[: pack.indent].strip()
+
+
+def _mode(pack: Composer, row: str) -> str | None:
+    return next((name for name, marker in pack.modes.items() if marker.match(row)), None)
+
+
+def _written(page: Page, pack: Composer, first: int, end: int) -> str:
+    lines = [_line(page.cells(row), pack.indent) for row in range(first, end)]
+    spoken = page.rows[first][:1]
+    return ((spoken if spoken in pack.spoken else "") + "\n".join(lines)).rstrip()
+
+
+def _line(found: Sequence[Cell], indent: int) -> str:
+    """What a person wrote in one row. Suggestions are dim, but for the character under the cursor."""
+    pairs = itertools.pairwise([*found[indent:], _NOTHING])
+    own = [
+        cell for cell, following in pairs if not cell.is_dim and not (cell.is_reverse and following.is_dim)
+    ]
+    return "".join(cell.character for cell in own).rstrip()

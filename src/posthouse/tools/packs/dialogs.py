@@ -1,0 +1,114 @@
+"""Which dialog stands in the composer's place, and what it offers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from posthouse.terminal.screen import Choice
+from posthouse.tools.packs.pack import Dialog
+from posthouse.tools.packs.page import Page, flat
+
+#: Above this, a number is more than one key.
+_LAST_DIGIT = 9
+#: Between a choice and what is said about it in a second column.
+_GAP = "   "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A dialog on a page."""
+
+    name: str
+    choices: tuple[Choice, ...]
+    #: What it says before its choices, on one line.
+    detail: str
+    #: Its first row.
+    top: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    choice: Choice
+    row: int
+    #: Where its label begins.
+    column: int
+
+
+def find(page: Page, pack: Dialog, *, first: int) -> Asked | None:
+    """The dialog in the rows from *first* on; None when nothing there asks for an answer."""
+    rows = [row.strip(pack.frame + " ") if pack.frame else row for row in page.rows]
+    first = _top(rows, pack, first)
+    entries = _entries(rows, pack, first, page.width)
+    text = flat(rows[first:])
+    if not any(entry.choice.is_selected for entry in entries) and not pack.sign.search(text):
+        return None
+    before = entries[0].row if entries else len(rows)
+    named = next((named for named in pack.names if named.words.search(text)), None)
+    return Asked(
+        name=named.name if named else pack.otherwise,
+        choices=_pressed(
+            [entry.choice for entry in entries], by_number=named is None or named.press == "number"
+        ),
+        detail=flat(rows[first:before]),
+        top=first,
+    )
+
+
+def _top(rows: Sequence[str], pack: Dialog, first: int) -> int:
+    """The first row below the dialog's upper edge; all of it where the edge is out of sight."""
+    if pack.top is None:
+        return first
+    return next((row + 1 for row in range(first, len(rows)) if pack.top.match(rows[row])), first)
+
+
+def _entries(rows: Sequence[str], pack: Dialog, first: int, width: int) -> list[_Entry]:
+    found: list[_Entry] = []
+    for row in range(first, len(rows)):
+        match = pack.choice.match(rows[row])
+        if match:
+            label, column = match["label"].split(_GAP)[0].rstrip(), match.start("label")
+            number = match.groupdict().get("number")
+            choice = Choice(
+                number=int(number) if number else None, label=label, is_selected=bool(match["cursor"])
+            )
+            found.append(_Entry(choice=choice, row=row, column=column))
+        elif found and _is_broken(rows, found[-1], row, width):
+            last = found[-1]
+            label = f"{last.choice.label} {rows[row].strip()}"
+            found[-1] = replace(last, choice=replace(last.choice, label=label), row=last.row)
+    return _last_list(found)
+
+
+def _is_broken(rows: Sequence[str], entry: _Entry, row: int, width: int) -> bool:
+    """Whether *row* goes on with the entry above because the window is too narrow for it.
+
+    A description stands in the same place; but then the row above had room for its first word.
+    """
+    words = rows[row].split(maxsplit=1)
+    if row != entry.row + 1 or not words or _GAP in rows[entry.row].strip():
+        return False
+    is_below = len(rows[row]) - len(rows[row].lstrip()) == entry.column
+    return is_below and len(rows[row - 1]) + 1 + len(words[0]) > width - 2
+
+
+def _last_list(entries: list[_Entry]) -> list[_Entry]:
+    """The entries from the last one numbered 1 on: what a dialog quotes may hold a list of its own."""
+    ones = [index for index, entry in enumerate(entries) if entry.choice.number == 1]
+    return entries[ones[-1] :] if ones else entries
+
+
+def _pressed(choices: Sequence[Choice], *, by_number: bool) -> tuple[Choice, ...]:
+    """*choices* with the keys that choose them."""
+    selected = next((index for index, choice in enumerate(choices) if choice.is_selected), None)
+    return tuple(
+        replace(choice, keys=_keys(choice, index, selected, by_number=by_number))
+        for index, choice in enumerate(choices)
+    )
+
+
+def _keys(choice: Choice, index: int, selected: int | None, *, by_number: bool) -> tuple[str, ...]:
+    if by_number and choice.number is not None and choice.number <= _LAST_DIGIT:
+        return (str(choice.number),)
+    if selected is None:
+        return ()
+    move = "Down" if index > selected else "Up"
+    return (*[move] * abs(index - selected), "Enter")

@@ -1,0 +1,205 @@
+"""A pack as a value: the patterns by which one CLI's screens are read, decoded from its TOML file."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from posthouse.errors import InvalidInput
+from posthouse.terminal.screen import ErrorKind, Outcome
+
+Pattern = re.Pattern[str]
+#: How a composer is recognised: between two rules; by a bold marker above a status line; by the cursor in it.
+Shape = Literal["ruled", "status", "cursor"]
+#: Where words stand: below the composer, in the last turn, or in the turn's last row at the margin.
+Region = Literal["footer", "turn", "edge"]
+
+
+class BadPack(InvalidInput):
+    """A pack's file can't be used; the message says what is wrong in it."""
+
+    code = "bad_pack"
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of a pack's file. It refuses keys that it does not know: a mistyped one must not be silence."""
+
+
+class Title(_Part, frozen=True, kw_only=True):
+    """What the terminal's title says by itself. Patterns are tried at its beginning."""
+
+    active: Pattern | None = None
+    idle: Pattern | None = None
+    asking: Pattern | None = None
+
+
+class Composer(_Part, frozen=True, kw_only=True):
+    """Where a prompt is typed."""
+
+    shape: Shape
+    #: The beginning of its first row.
+    marker: Pattern
+    #: How many characters of each row are not text.
+    indent: int
+    #: `ruled`: the rows above and below it.
+    rule: Pattern | None = None
+    #: `status`: the row below it, which is missing while no session stands behind the first picture.
+    status: Pattern | None = None
+    #: Whether its marker is bold, which tells it from past prompts.
+    is_bold: bool = False
+    #: Beginnings of its first row in which a prompt would do something else, by the word for it.
+    modes: Mapping[str, Pattern] = {}
+    #: Markers that are a part of what is typed, such as the `!` of a shell command.
+    spoken: str = ""
+    #: Whether a coloured marker says that a turn runs. It counts only where the title says nothing.
+    busy_marker: str = ""
+    #: `cursor`: rows that are painted above it before the program behind it is up.
+    rows_before_up: int = 0
+    #: `cursor`: what stands behind the marker while the composer is empty.
+    placeholder: Pattern | None = None
+
+
+class Named(_Part, frozen=True, kw_only=True):
+    """A dialog with a name of its own."""
+
+    name: str
+    #: Searched in its text, on one line.
+    words: Pattern
+    #: How a choice is pressed: by its number, or by moving to it.
+    press: Literal["number", "arrows"] = "number"
+
+
+class Dialog(_Part, frozen=True, kw_only=True):
+    """What would eat a prompt: it takes the composer's place."""
+
+    #: The row above it.
+    top: Pattern | None = None
+    #: An entry: groups `cursor` (painted only on the selected one), `number`, `label`.
+    choice: Pattern
+    #: Words that only a dialog has, such as the way out of it; a selected choice says the same.
+    sign: Pattern
+    #: What stands around its rows, such as a box.
+    frame: str = ""
+    names: tuple[Named, ...] = ()
+    #: The name of any other.
+    otherwise: str = "menu"
+    #: The row that ends a screen without a composer when a box stands in its place.
+    bottom: Pattern | None = None
+
+
+class Mark(_Part, frozen=True, kw_only=True):
+    """A row that tells how a turn ended."""
+
+    row: Pattern
+    outcome: Outcome
+    kind: ErrorKind | None = None
+    #: Whether only painted words count, where the row has colours at all: an agent's own words have none.
+    is_painted: bool = False
+    #: Whether a row above may know better.
+    is_weak: bool = False
+
+
+class Turn(_Part, frozen=True, kw_only=True):
+    """The conversation above the composer."""
+
+    #: The row with which a turn begins, at the margin: a past prompt.
+    begins: Pattern
+    #: Past prompts that began no turn, and after which an older turn is still the last.
+    local: Pattern | None = None
+    #: Past prompts after which there is no last turn.
+    resets: Pattern | None = None
+    #: Rows of a turn that are folded into the row above when a narrow window breaks them.
+    marks: tuple[Mark, ...] = ()
+    #: A message that waits, in the rows right above the composer.
+    queued: Pattern | None = None
+
+
+class Sign(_Part, frozen=True, kw_only=True):
+    """Words that mean something wherever a composer stands."""
+
+    words: Pattern
+    region: Region
+    state: Literal["active", "queued", "blocked", "limited"] | None = None
+    #: For `blocked`.
+    dialog: str | None = None
+    #: Whether the words (or their group `detail`) are told.
+    is_detail: bool = False
+    #: What was seen, for a person.
+    evidence: str = ""
+    #: How far it is known to be right: `seen` on a capture, or only `read` in the program's strings.
+    proof: Literal["seen", "read"] = "seen"
+    is_painted: bool = False
+
+
+class Diagnostic(_Part, frozen=True, kw_only=True):
+    """Words of the last turn after which the conversation can't be relied on. It is searched on one line."""
+
+    words: Pattern
+    error_type: str
+
+
+class Ending(_Part, frozen=True, kw_only=True):
+    """What a program leaves on the screen when it ends, below everything else."""
+
+    row: Pattern
+
+
+class Pack(_Part, frozen=True, kw_only=True):
+    """All that is known of one CLI's screens."""
+
+    tool: str
+    name: str
+    #: The versions it is for, from this one on and before that one.
+    since: str
+    before: str
+    #: The version of which its captures are.
+    recorded: str
+    title: Title = Title()
+    composer: Composer
+    dialog: Dialog
+    turn: Turn
+    signs: tuple[Sign, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    ending: Ending | None = None
+    #: What is painted while the program starts.
+    banner: Pattern | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.tool} {self.name}"
+
+
+def load(path: Path) -> Pack:
+    """The pack in the file *path*.
+
+    Raises:
+        BadPack: It is no pack; the message says where.
+    """
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, BadPack) as error:
+        raise BadPack(f"{path.name}: {error}") from error
+
+
+def parse(text: str) -> Pack:
+    """The pack that *text* holds.
+
+    Raises:
+        BadPack: It holds none.
+    """
+    try:
+        return msgspec.convert(tomllib.loads(text), Pack, dec_hook=_decoded)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise BadPack(str(error)) from error
+
+
+def _decoded(wanted: type, value: Any) -> Any:
+    if getattr(wanted, "__origin__", wanted) is not re.Pattern or not isinstance(value, str):
+        raise NotImplementedError(wanted)
+    try:
+        return re.compile(value)
+    except re.error as error:
+        raise ValueError(f"{value!r} is no pattern: {error}") from error
