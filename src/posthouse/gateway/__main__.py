@@ -20,16 +20,10 @@ from msgspec import structs
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
-from posthouse.gateway import adapters, files
-from posthouse.gateway.diagnostics import open_diagnostics
+from posthouse.gateway import serving
 from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
-from posthouse.gateway.http import app, token
-from posthouse.gateway.http.diagnostics import LogWarnings
-from posthouse.gateway.http.server import Server, bind
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.service import Gateway
+from posthouse.gateway.http.server import bind
 from posthouse.gateway.status import Binding
-from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
@@ -98,45 +92,19 @@ def _run(
     import uvloop  # after the refusals, which need no loop
 
     binding = _binding(session, listener, environment)
-    shown = None if binding.host == "127.0.0.1" else token.provide(session.gateway_root)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        loop.run(_serve(session, listener, binding, shown, timings))
+        loop.run(_serve(session, listener, binding, timings))
 
 
 async def _serve(
-    session: Session,
-    listener: socket.socket,
-    binding: Binding,
-    shown: bytes | None,
-    timings: gf.TrackingTimings,
+    session: Session, listener: socket.socket, binding: Binding, timings: gf.TrackingTimings
 ) -> None:
-    """Serve the gateway of *session*; *shown* is the token of callers beyond this machine, if it has any."""
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
-    root = session.gateway_root
-    diagnostics = open_diagnostics(root, publication.desired_config(session).desired_diagnostic_logging)
-    log = files.running_log(root / gf.LOG, *on_terminal, LogWarnings(diagnostics), on_rotate=_move_output)
-    attach = files.live_attach(session, binding)
-    gateway = Gateway(
-        attach=attach,
-        binding=binding,
-        queue=await open_queue(root / gf.QUEUE),
-        adapter=adapters.of(session),
-        journal=Journal(root / gf.EVENTS),
-        publisher=files.Publisher(session, attach, binding, log),
-        log=log,
-        diagnostics=diagnostics,
-        timings=timings,
-    )
-    server = Server(app.build(gateway, shown), log)
+    output = serving.Output(handlers=on_terminal, on_rotate=_move_output)
+    made = await serving.prepare(session, listener, binding, timings, output)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, server.stop)
-    await gateway.start()
-    log.info("gateway started", extra={"host": binding.host, "port": binding.port, "pid": os.getpid()})
-    try:
-        await server.listen(listener)
-    finally:
-        await gateway.stop()
-        log.info("gateway stopped", extra={"pid": os.getpid()})
+        asyncio.get_running_loop().add_signal_handler(number, made.stop)
+    await made.run()
 
 
 def _move_output(old: int, new: int) -> None:

@@ -1,0 +1,105 @@
+"""One gateway as it serves: its parts put together, opened, and closed again whatever happens.
+
+The process of a single gateway and the host of many both run this; neither shares anything with another.
+"""
+
+import logging
+import os
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from posthouse.contracts import gateway_files as gf
+from posthouse.gateway import adapters, files
+from posthouse.gateway.diagnostics import open_diagnostics
+from posthouse.gateway.http import app, token
+from posthouse.gateway.http.diagnostics import LogWarnings
+from posthouse.gateway.http.server import Server
+from posthouse.gateway.journal import Journal
+from posthouse.gateway.service import Gateway
+from posthouse.gateway.status import Binding
+from posthouse.queue import open_queue
+from posthouse.sessions import publication
+from posthouse.sessions.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where the running log goes besides its file."""
+
+    handlers: Sequence[logging.Handler] = field(default=())
+    #: Told the old and the new descriptor of the log when it is rotated.
+    on_rotate: Callable[[int, int], None] = lambda old, new: None
+
+
+class Serving:
+    """A gateway that is put together. `run` opens it, serves, and closes all of it."""
+
+    def __init__(
+        self, gateway: Gateway, server: Server, listener: socket.socket, log: logging.Logger
+    ) -> None:
+        self._gateway = gateway
+        self._server = server
+        self._listener = listener
+        self._log = log
+
+    def stop(self) -> None:
+        """Let `run` come to its end."""
+        self._server.stop()
+
+    async def run(self, started: Callable[[], None] = lambda: None) -> None:
+        """Serve until `stop`; *started* hears when requests are carried out from now on."""
+        host, port = self._listener.getsockname()
+        try:
+            await self._gateway.start()
+            self._log.info("gateway started", extra={"host": host, "port": port, "pid": os.getpid()})
+            started()
+            await self._server.listen(self._listener)
+        finally:
+            self._listener.close()
+            await self._gateway.stop()
+            self._log.info("gateway stopped", extra={"pid": os.getpid()})
+            files.close_log(self._log)
+
+
+async def prepare(
+    session: Session,
+    listener: socket.socket,
+    binding: Binding,
+    timings: gf.TrackingTimings,
+    output: Output | None = None,
+) -> Serving:
+    """The gateway of *session* on *listener*, which it closes in the end.
+
+    Raises:
+        QueueUnavailable: Its queue can't be used.
+        And as `adapters.of`. The listener is then still the caller's, and nothing else is left open.
+    """
+    output = output or Output()
+    root = session.gateway_root
+    # Callers beyond this machine show a token; on loopback the kernel says who calls.
+    shown = None if binding.host == "127.0.0.1" else token.provide(root)
+    async with AsyncExitStack() as undo:
+        queue = await open_queue(root / gf.QUEUE)
+        undo.push_async_callback(queue.close)
+        diagnostics = open_diagnostics(root, publication.desired_config(session).desired_diagnostic_logging)
+        undo.callback(diagnostics.close)
+        log = files.running_log(
+            root / gf.LOG, *output.handlers, LogWarnings(diagnostics), on_rotate=output.on_rotate
+        )
+        undo.callback(files.close_log, log)
+        attach = files.live_attach(session, binding)
+        gateway = Gateway(
+            attach=attach,
+            binding=binding,
+            queue=queue,
+            adapter=adapters.of(session),
+            journal=Journal(root / gf.EVENTS),
+            publisher=files.Publisher(session, attach, binding, log),
+            log=log,
+            diagnostics=diagnostics,
+            timings=timings,
+        )
+        undo.pop_all()
+    return Serving(gateway, Server(app.build(gateway, shown), log), listener, log)
