@@ -53,6 +53,7 @@ def ensure(
     found: Session,
     *,
     mode: gf.ExecutionMode | None = None,
+    hosted: bool | None = None,
     host: gf.Host | None = None,
     port: int | None = None,
     diagnostics: gf.DiagnosticLogging | None = None,
@@ -70,6 +71,7 @@ def ensure(
         wiring.registry,
         environment=wiring.environment,
         mode=mode,
+        hosted=hosted,
         host=host,
         port=port,
         diagnostics=diagnostics,
@@ -106,3 +108,11 @@ def status(wiring: Wiring, found: Session) -> dict[str, Any]:
         return client.status()
     desired = publication.desired_config(found)
     return gf.offline_status(publication.attach_of(found), desired.desired_execution_mode)
+
+
+def host_of(found: Session) -> int | None:
+    """The host that the session's live gateway runs in; None when it has a process of its own, or none."""
+    from posthouse.gateway.host import calling
+
+    pid = holder.holder_of(found.gateway_root)
+    return pid if pid is not None and pid == calling.pid_of(found.runtime_root) else None

@@ -25,6 +25,8 @@ CURRENT_INSTANCE = "run/current-instance.json"
 PID = "run/gateway.pid"
 #: Ours: what callers from another machine show.
 TOKEN = "token"
+#: Ours: while it is there, the gateway is wished into the host of its runtime root.
+HOSTED = "hosted"
 
 
 class BackendMetadata(Strict, frozen=True, kw_only=True):

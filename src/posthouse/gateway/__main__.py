@@ -100,18 +100,11 @@ async def _serve(
     session: Session, listener: socket.socket, binding: Binding, timings: gf.TrackingTimings
 ) -> None:
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
-    output = serving.Output(handlers=on_terminal, on_rotate=_move_output)
+    output = serving.Output(handlers=on_terminal, on_rotate=serving.move_output)
     made = await serving.prepare(session, listener, binding, timings, output)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, made.stop)
     await made.run()
-
-
-def _move_output(old: int, new: int) -> None:
-    """Let our output, which a detached gateway's starter led into the log, follow the log to its new file."""
-    for number in (sys.stdout.fileno(), sys.stderr.fileno()):
-        if os.path.sameopenfile(number, old):
-            os.dup2(new, number)
 
 
 def _binding(session: Session, listener: socket.socket, environment: Mapping[str, str]) -> Binding:

@@ -16,6 +16,7 @@ from posthouse.contracts import names
 from posthouse.contracts.manifest import LEGACY
 from posthouse.errors import InvalidInput, PosthouseError
 from posthouse.gateway import bindings, holder, process
+from posthouse.gateway.host import calling
 from posthouse.sessions import publication
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
@@ -50,6 +51,7 @@ def attach(
     *,
     environment: Mapping[str, str],
     mode: gf.ExecutionMode | None = None,
+    hosted: bool | None = None,
     host: gf.Host | None = None,
     port: int | None = None,
     diagnostics: gf.DiagnosticLogging | None = None,
@@ -57,12 +59,14 @@ def attach(
 ) -> AttachResult:
     """Start the session's gateway and publish it. With a healthy one attached, only publish again.
 
-    What is not given is taken from the last attach; port 0 is any free one. A live gateway keeps its
-    diagnostic log and timings as they are: a new wish for them is kept for the next start.
+    A *hosted* one lives in the host of the runtime root, which is started if there is none. What is not
+    given is taken from the last attach; port 0 is any free one. A live gateway keeps its diagnostic log
+    and timings as they are: a new wish for them is kept for the next start.
 
     Raises:
         NoGatewayBackend: The session is of a legacy backend.
         AttachFailed: It did not come up; the message has the last lines of its log.
+        HostFailed, HostSilent, HostRefused: The host did not start, does not answer, or could not serve it.
         LockHeld: Another attach or detach of this session took too long.
     """
     if session.manifest.backend in LEGACY:
@@ -72,8 +76,9 @@ def attach(
         bindings.wish(session, diagnostics, timings)
         there = live(session)
         if there is None:
-            wish = _wish(session, mode, host, port)
-            there = process.start(session, wish, environment, live=lambda: live(session))
+            there = _start(
+                session, _wish(session, mode, host, port), environment, _where(session, mode, hosted)
+            )
             crashpoints.reach("gateway started")
         bindings.publish(session, registry, there)
     return AttachResult(
@@ -92,13 +97,39 @@ def detach(session: Session, registry: Registry | None) -> AttachResult:
     """
     root = files.private_folder(session.gateway_root)
     with locks.hold(root / _ATTACH_LOCK, wait_seconds=_ATTACH_WAIT_SECONDS):
-        pid = holder.end(root)
+        pid = _end(session)
         crashpoints.reach("gateway ended")
         bindings.withdraw(session)
         if registry is not None:
             bindings.record(session, registry, None)
     detail = f"gateway {pid} ended" if pid is not None else "no gateway was attached"
     return AttachResult(action="gateway_detach", detail=detail, gateway_root=str(root))
+
+
+def _where(session: Session, mode: gf.ExecutionMode | None, hosted: bool | None) -> bool:
+    """Whether the gateway goes into the host: as it is asked for now, else as at the last attach."""
+    if hosted is None:
+        hosted = mode is None and bindings.is_host_wished(session)
+    bindings.wish_host(session, is_hosted=hosted)
+    return hosted
+
+
+def _start(
+    session: Session, wish: gf.DesiredConfig, environment: Mapping[str, str], is_hosted: bool
+) -> gf.CurrentInstance:
+    if is_hosted:
+        return process.start_hosted(session, wish, environment, live=lambda: live(session))
+    # A host that died must not take up again what gets a process of its own now.
+    calling.release(session.runtime_root, session.gateway_root)
+    return process.start(session, wish, environment, live=lambda: live(session))
+
+
+def _end(session: Session) -> int | None:
+    """End the gateway, and never the host that it may live in. The pid it had, or None."""
+    pid = holder.holder_of(session.gateway_root)
+    is_hosted = pid is not None and pid == calling.pid_of(session.runtime_root)
+    calling.release(session.runtime_root, session.gateway_root)
+    return pid if is_hosted else holder.end(session.gateway_root)
 
 
 def live(session: Session) -> gf.CurrentInstance | None:

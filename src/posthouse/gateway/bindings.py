@@ -66,6 +66,19 @@ def wish(
         files.write_json(session.gateway_root / gf.DESIRED_CONFIG, strict.plain(changed), durable=True)
 
 
+def wish_host(session: Session, *, is_hosted: bool) -> None:
+    """Remember whether the gateway runs in a host, for the next attach that does not say."""
+    mark = session.gateway_root / gf.HOSTED
+    if is_hosted and not mark.exists():
+        files.write_whole(mark, b"", durable=True)
+    elif not is_hosted:
+        mark.unlink(missing_ok=True)
+
+
+def is_host_wished(session: Session) -> bool:
+    return (session.gateway_root / gf.HOSTED).exists()
+
+
 def withdraw(session: Session) -> None:
     """Say in the files and in tmux that no gateway lives here. A killed gateway could not do it itself."""
     window = recorded(session)

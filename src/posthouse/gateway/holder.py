@@ -16,14 +16,7 @@ _KILL_SECONDS = 2.0
 
 def holder_of(gateway_root: Path) -> int | None:
     """The pid of the live gateway, or None. A pid that was used again is never taken for one."""
-    path = gateway_root / LOCK
-    if not path.exists():
-        return None
-    try:
-        with locks.hold(path):
-            return None
-    except locks.LockHeld as held:
-        return int(held.holder) if held.holder.isdecimal() else None
+    return locks.holder(gateway_root / LOCK)
 
 
 def end(gateway_root: Path) -> int | None:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from posthouse.contracts import gateway_files as gf
+from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.errors import PosthouseError, Unavailable
 from posthouse.gateway import holder
+from posthouse.gateway.host import calling
 from posthouse.sessions.session import Session
 from posthouse.support import files, processes
 from posthouse.terminal import session as terminal
@@ -48,10 +50,7 @@ def start(
         AttachFailed: It did not come up; the message has the last lines of its log.
     """
     root = session.gateway_root
-    pid = holder.holder_of(root)
-    if pid is not None and not processes.wait_exit(pid, seconds=_LAST_MOMENTS_SECONDS):
-        raise AttachFailed(f"gateway process {pid} holds {root} but does not answer; detach it first")
-    (root / gf.CURRENT_INSTANCE).unlink(missing_ok=True)
+    _require_free(root)
     started = _start_in(wish.desired_execution_mode)(session, _command(root, wish), environment)
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and started.is_running():
@@ -64,13 +63,54 @@ def start(
     raise AttachFailed(f"the gateway of {session.agent_name} did not start:\n{_tail(root / gf.LOG)}")
 
 
+def start_hosted(
+    session: Session,
+    wish: gf.DesiredConfig,
+    environment: Mapping[str, str],
+    *,
+    live: Callable[[], gf.CurrentInstance | None],
+) -> gf.CurrentInstance:
+    """Have the host serve it and wait until *live* sees it. A host that died is started again.
+
+    Raises:
+        AttachFailed: It serves it, and it does not answer.
+        HostFailed, HostSilent, HostRefused: As `calling.adopt`.
+    """
+    runtime_root = session.runtime_root
+    if holder.holder_of(session.gateway_root) != calling.pid_of(runtime_root):
+        _require_free(session.gateway_root)
+    seat = gh.Seat(
+        gateway_root=str(session.gateway_root),
+        host=wish.desired_host or "127.0.0.1",
+        port=wish.desired_port,
+    )
+    calling.adopt(runtime_root, seat, inherited(environment))
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        if (instance := live()) is not None:
+            return instance
+        time.sleep(_POLL_SECONDS)
+    calling.release(runtime_root, session.gateway_root)
+    raise AttachFailed(
+        f"the gateway of {session.agent_name} does not answer:\n{_tail(session.gateway_root / gf.LOG)}"
+    )
+
+
+def _require_free(root: Path) -> None:
+    """Return when no process serves *root*; what a dead one said of itself is removed."""
+    pid = holder.holder_of(root)
+    if pid is not None and not processes.wait_exit(pid, seconds=_LAST_MOMENTS_SECONDS):
+        raise AttachFailed(f"gateway process {pid} holds {root} but does not answer; detach it first")
+    (root / gf.CURRENT_INSTANCE).unlink(missing_ok=True)
+
+
 class _Detached:
     """A process in a session of its own, so that no terminal's end reaches it."""
 
     def __init__(self, session: Session, command: list[str], environment: Mapping[str, str]) -> None:
         log = session.gateway_root / gf.LOG
         files.private_folder(log.parent)
-        surroundings = {**_inherited(environment), names.GATEWAY_EXECUTION_MODE: "detached_process"}
+        surroundings = {**inherited(environment), names.GATEWAY_EXECUTION_MODE: "detached_process"}
         # The gateway writes here itself; this catches what it says before it can, and if it crashes.
         with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab") as output:
             self._process = subprocess.Popen(
@@ -100,7 +140,7 @@ class _InWindow:
     """A process in a window beside the agent's. tmux gives it an index that is never 0."""
 
     def __init__(self, session: Session, command: list[str], environment: Mapping[str, str]) -> None:
-        surroundings = {**_inherited(environment), names.GATEWAY_EXECUTION_MODE: "tmux_auxiliary_window"}
+        surroundings = {**inherited(environment), names.GATEWAY_EXECUTION_MODE: "tmux_auxiliary_window"}
         self._tmux = session.tmux
         self._pane: Pane = terminal.new_window(
             self._tmux,
@@ -133,7 +173,8 @@ def _command(root: Path, wish: gf.DesiredConfig) -> list[str]:
     return [*command, "--host", wish.desired_host or "127.0.0.1", "--port", str(wish.desired_port or 0)]
 
 
-def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
+def inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a gateway may know of *environment*."""
     return {
         name: value
         for name, value in environment.items()

@@ -6,6 +6,7 @@ The process of a single gateway and the host of many both run this; neither shar
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -44,16 +45,22 @@ class Serving:
         self._listener = listener
         self._log = log
 
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        port: int = self._listener.getsockname()[1]
+        return port
+
     def stop(self) -> None:
         """Let `run` come to its end."""
         self._server.stop()
 
     async def run(self, started: Callable[[], None] = lambda: None) -> None:
         """Serve until `stop`; *started* hears when requests are carried out from now on."""
-        host, port = self._listener.getsockname()
         try:
             await self._gateway.start()
-            self._log.info("gateway started", extra={"host": host, "port": port, "pid": os.getpid()})
+            host = self._listener.getsockname()[0]
+            self._log.info("gateway started", extra={"host": host, "port": self.port, "pid": os.getpid()})
             started()
             await self._server.listen(self._listener)
         finally:
@@ -103,3 +110,10 @@ async def prepare(
         )
         undo.pop_all()
     return Serving(gateway, Server(app.build(gateway, shown), log), listener, log)
+
+
+def move_output(old: int, new: int) -> None:
+    """Let our output, which a starter led into a log, follow that log to its new file."""
+    for number in (sys.stdout.fileno(), sys.stderr.fileno()):
+        if os.path.sameopenfile(number, old):
+            os.dup2(new, number)

@@ -1,5 +1,6 @@
 """The queue on SQLite: the contract's calls as jobs of one writer."""
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -95,7 +96,8 @@ async def open_queue(
     Raises:
         QueueUnavailable: The file can't be used.
     """
-    connection, set_aside = opening.open_file(path)
+    # Looking through a long file takes a while, and other gateways may live in this loop.
+    connection, set_aside = await asyncio.to_thread(opening.open_file, path)
     writer = Writer(connection, Store(connection, max_waiting=max_waiting))
     try:
         failed = await writer.do(opening.recover)

@@ -16,10 +16,16 @@ from posthouse.sessions.session import Session
 
 
 def attach_arguments(parser: Parser) -> None:
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--background",
         action="store_true",
         help="a process of its own (default: a window of the agent's tmux session, never the agent's)",
+    )
+    where.add_argument(
+        "--hosted",
+        action="store_true",
+        help="one process together with others; see `gateway host`",
     )
     parser.add_argument(
         "--host", choices=("127.0.0.1", "0.0.0.0"), help="where it listens (default: 127.0.0.1)"
@@ -50,7 +56,8 @@ def attach(call: Call) -> int:
     address = gateways.ensure(
         call.wiring,
         found,
-        mode="detached_process" if call.arguments.background else "tmux_auxiliary_window",
+        mode=mode_of(call.arguments),
+        hosted=call.arguments.hosted,
         host=call.arguments.host,
         port=call.arguments.port,
         diagnostics=diagnostics_of(call.arguments),
@@ -72,6 +79,11 @@ def attach(call: Call) -> int:
         told if token is None else f"{told}; callers from elsewhere show the token in {token}",
     )
     return 0
+
+
+def mode_of(arguments: argparse.Namespace) -> gf.ExecutionMode:
+    """How the gateway runs, as the contract names it: a hosted one is detached."""
+    return "detached_process" if arguments.background or arguments.hosted else "tmux_auxiliary_window"
 
 
 def timings_of(arguments: argparse.Namespace, found: Session) -> gf.TrackingTimings | None:
@@ -142,5 +154,8 @@ def status(call: Call) -> int:
         "active_execution",
         "queue_depth",
     )
-    call.output.result(value, fields([(key, str(value[key])) for key in shown if value.get(key) is not None]))
+    told = [(key, str(value[key])) for key in shown if value.get(key) is not None]
+    if (host := gateways.host_of(found)) is not None:
+        told.append(("runs in", f"the gateway host, process {host}"))
+    call.output.result(value, fields(told))
     return 0

@@ -69,6 +69,7 @@ def launch_arguments(parser: Parser) -> None:
         "--env-file", action="append", default=[], type=Path, metavar="FILE", help="K=V lines, secrets too"
     )
     parser.add_argument("--no-gateway", action="store_true", help="don't attach a gateway")
+    parser.add_argument("--hosted", action="store_true", help="its gateway in one process with others")
     parser.add_argument(
         "--replace", action="store_true", help="end and forget an agent of the same name first"
     )
@@ -85,7 +86,7 @@ def launch(call: Call) -> int:
         )
     except AgentExists as error:
         raise launching.NameTaken(error, call) from error
-    return _started(call, made, "launched")
+    return _started(call, made, "launched", hosted=call.arguments.hosted or None)
 
 
 def join_arguments(parser: Parser) -> None:
@@ -103,11 +104,13 @@ def join_arguments(parser: Parser) -> None:
     parser.add_argument("--home", type=Path, metavar="DIR", help="the CLI's config home (default: its own)")
     parser.add_argument("--session", metavar="NAME", help="the tmux session (default: the current one)")
     parser.add_argument("--no-gateway", action="store_true", help="don't attach a gateway")
+    parser.add_argument("--hosted", action="store_true", help="its gateway in one process with others")
 
 
 def join(call: Call) -> int:
     """Take an agent that already runs in tmux under management, without touching it."""
-    return _started(call, launching.join(call.arguments, call.wiring), "joined")
+    made = launching.join(call.arguments, call.wiring)
+    return _started(call, made, "joined", hosted=call.arguments.hosted or None)
 
 
 def stop(call: Call) -> int:
@@ -173,13 +176,13 @@ def _gateway_note(call: Call, made: "Session") -> str:
     return f"relaunched, gateway at {attached.url}"
 
 
-def _started(call: Call, made: "Session", word: str) -> int:
+def _started(call: Call, made: "Session", word: str, *, hosted: bool | None = None) -> int:
     """Attach the gateway and show the agent. It runs whatever becomes of its gateway."""
     problem = None
     attached = None
     if not call.arguments.no_gateway:
         try:
-            attached = gateways.ensure(call.wiring, made)
+            attached = gateways.ensure(call.wiring, made, hosted=hosted)
         except PosthouseError as error:
             problem = error
     launching.show(call, made, attached, word)

@@ -97,7 +97,12 @@ class Server(uvicorn.Server):
 
     async def listen(self, listener: socket.socket) -> None:
         """Serve until `stop`. Signals are the caller's business, not uvicorn's."""
-        await self._serve(sockets=[listener])
+        try:
+            await self._serve(sockets=[listener])
+        finally:
+            # uvicorn leaves them open when it is told to stop before it began, or is cancelled.
+            for server in getattr(self, "servers", ()):
+                server.close()
 
     async def main_loop(self) -> None:
         await self._stopping.wait()

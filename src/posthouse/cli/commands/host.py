@@ -1,0 +1,66 @@
+"""`gateway host` and `gateway hosted`: the gateways of many agents in one process."""
+
+from pathlib import Path
+
+from posthouse.cli.call import Call
+from posthouse.cli.output import Cell
+from posthouse.contracts import gateway_host as gh
+from posthouse.contracts import names
+
+_HEADINGS = ("agent", "state", "gateway", "problem")
+
+
+def host(call: Call) -> int:
+    """Be the host of the runtime root until Ctrl-C; it is started again when it dies."""
+    from posthouse.gateway import process
+    from posthouse.gateway.host import calling, keeper
+
+    call.complain(f"hosting the gateways of {call.wiring.roots.runtime}; Ctrl-C stops them")
+    command = calling.command(call.wiring.roots.runtime, kept=False)
+    return keeper.keep(command, process.inherited(call.wiring.environment))
+
+
+def hosted(call: Call) -> int:
+    """Show the host and each gateway that it serves."""
+    from posthouse.gateway.host import calling
+
+    answer = calling.listing(call.wiring.roots.runtime)
+    gateways = () if answer is None else answer.gateways
+    call.output.table(
+        {"pid": None if answer is None else answer.pid, "gateways": [_listed(one) for one in gateways]},
+        _HEADINGS,
+        [_row(one) for one in gateways],
+        empty="there is no gateway host" if answer is None else "the gateway host serves nothing yet",
+    )
+    return 0
+
+
+def _listed(one: gh.Tenancy) -> dict[str, object]:
+    return {
+        "agent_name": _agent(one),
+        "gateway_root": one.gateway_root,
+        "state": one.state,
+        "gateway_port": one.port,
+        "problem": one.problem,
+    }
+
+
+def _row(one: gh.Tenancy) -> list[Cell]:
+    return [
+        Cell(_agent(one), "strong"),
+        Cell(one.state, "good" if one.state == "serving" else "bad" if one.state == "failed" else "busy"),
+        Cell("-" if one.port is None else f"port {one.port}"),
+        Cell(one.problem or ""),
+    ]
+
+
+def _agent(one: gh.Tenancy) -> str:
+    """Whose gateway it is; the folder's name when its manifest can't be read."""
+    from posthouse.errors import PosthouseError
+    from posthouse.sessions import session as sessions
+
+    root = Path(one.gateway_root).parent
+    try:
+        return sessions.read(root / names.MANIFEST_FILE).agent_name
+    except PosthouseError:
+        return root.name

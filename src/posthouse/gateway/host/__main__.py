@@ -1,0 +1,91 @@
+"""The process of a host: serves what is on its roll until SIGTERM or Ctrl-C.
+
+A process entry, so this module reads the environment.
+"""
+
+import argparse
+import asyncio
+import os
+import resource
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from posthouse.contracts import gateway_host as gh
+from posthouse.contracts import names
+from posthouse.gateway.host import calling, keeper, roll
+from posthouse.support import crashpoints, locks
+from posthouse.support.files import private_folder
+
+#: Whoever only asks holds the lock for an instant, which must not turn a starting host away.
+_LOCK_SECONDS = 1.0
+#: Blocking calls of all gateways share these; one that hangs must not hold up the others.
+_THREADS = 64
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Serve until told to stop. Exit code 1, with the reason on stderr, when another host does."""
+    given = _parse(arguments)
+    runtime_root: Path = given.runtime_root.resolve()
+    if given.keep:
+        return keeper.keep(calling.command(runtime_root, kept=False), environment)
+    crashpoints.arm(environment.get(names.CRASH_AT))
+    lock = private_folder(roll.folder_of(runtime_root)) / gh.LOCK
+    try:
+        with locks.hold(lock, wait_seconds=_LOCK_SECONDS):
+            _run(runtime_root)
+    except locks.LockHeld as held:
+        sys.stderr.write(f"gateway host: process {held.holder} is the host of {runtime_root} already\n")
+        return keeper.REFUSED
+    return 0
+
+
+def _run(runtime_root: Path) -> None:
+    import uvloop  # after the refusal, which needs no loop
+
+    _allow_many_files()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        loop.run(_serve(runtime_root))
+
+
+async def _serve(runtime_root: Path) -> None:
+    from posthouse.gateway import files, serving
+    from posthouse.gateway.host.control import Control, listen
+    from posthouse.gateway.host.host import Host
+
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="host"))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    log = files.running_log(roll.folder_of(runtime_root) / gh.LOG, on_rotate=serving.move_output)
+    host = Host(runtime_root, log)
+    server = await Control(host, log).serve(listen(runtime_root))
+    log.info("host started", extra={"pid": os.getpid()})
+    resuming = asyncio.create_task(host.resume())
+    await stopping.wait()
+    server.close()
+    resuming.cancel()
+    await host.close()
+    log.info("host stopped", extra={"pid": os.getpid()})
+    files.close_log(log)
+
+
+def _allow_many_files() -> None:
+    """A gateway has a dozen files and sockets open, and every caller one more."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m posthouse.gateway.host", description="Serve many gateways in one process."
+    )
+    parser.add_argument("--runtime-root", type=Path, required=True, help="whose sessions' gateways")
+    parser.add_argument("--keep", action="store_true", help="start the host again whenever it dies")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

@@ -1,0 +1,176 @@
+"""Many gateways in one process: each as if it had its own, and none falls with another."""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from posthouse.contracts import gateway_host as gh
+from posthouse.gateway import attach, bindings, holder
+from posthouse.gateway.host import calling, roll
+from posthouse.gateway.host.calling import HostRefused
+from posthouse.sessions.session import Session
+from posthouse.support import processes
+
+# What `house` is, is told in conftest.py; tests can't import it from there.
+House = Any
+SECONDS = 60.0
+
+
+@pytest.fixture
+def hosted(house: House) -> Iterator[House]:
+    """The house, with its host ended after the test."""
+    yield house
+    runtime = house.agents.roots.runtime
+    for session in house.sessions:
+        attach.detach(session, house.registry)
+    if (pid := calling.pid_of(runtime)) is not None:
+        os.kill(pid, signal.SIGTERM)
+        assert processes.wait_exit(pid, seconds=SECONDS)
+
+
+def put_in(house: House, name: str, *, headless: bool = True) -> Session:
+    """An agent whose gateway is in the host."""
+    session: Session = house.launch(headless=headless, name=name)
+    attach.attach(session, house.registry, environment=os.environ, hosted=True)
+    return session
+
+
+def host_of(house: House) -> int:
+    pid = calling.pid_of(house.agents.roots.runtime)
+    assert pid is not None
+    return pid
+
+
+def answers(house: House, session: Session) -> bool:
+    """Whether the session's gateway carries out a prompt."""
+    client = house.client(session)
+    told = len(house.truth(session).answers())
+    client.submit_prompt("[[say here]]")
+    house.truth(session).wait(lambda log: len(log.answers()) > told, seconds=SECONDS)
+    return True
+
+
+def test_gateways_in_a_host_are_as_they_would_be_alone(hosted: House) -> None:
+    """Each has a port and every file of the contract; a killed host serves all of them again by itself."""
+    sessions = [put_in(hosted, f"agent{number}", headless=number > 0) for number in range(5)]
+    first = [attach.live(session) for session in sessions]
+    host = host_of(hosted)
+
+    assert {one.pid for one in first if one} == {host}
+    assert len({one.port for one in first if one}) == 5
+    for session in sessions:
+        names = {str(path.relative_to(session.gateway_root)) for path in session.gateway_root.rglob("*")}
+        assert {"attach.json", "state.json", "queue.sqlite", "events.jsonl", "logs/gateway.log"} <= names
+        assert (session.gateway_root / "run/gateway.pid").read_text() == f"{host}\n"
+        assert hosted.read(session, "run/current-instance.json")["execution_mode"] == "detached_process"
+        assert answers(hosted, session)
+
+    os.kill(host, signal.SIGKILL)
+    hosted.until(lambda: all(attach.live(session) for session in sessions), seconds=SECONDS)
+
+    again = [attach.live(session) for session in sessions]
+    assert [one.port for one in again if one] == [one.port for one in first if one]
+    assert host_of(hosted) != host
+    assert all(answers(hosted, session) for session in sessions)
+
+
+def test_letting_one_gateway_go_leaves_the_others(hosted: House) -> None:
+    """Detach and stop end that gateway alone; attached again it goes back into the host."""
+    stays, goes, stops = (put_in(hosted, name) for name in ("stays", "goes", "stops"))
+    host = host_of(hosted)
+
+    attach.detach(goes, hosted.registry)
+    hosted.agents.stop(hosted.agents.find(name="stops"))
+
+    assert (attach.live(goes), attach.live(stops)) == (None, None)
+    assert not (goes.gateway_root / "run/current-instance.json").exists()
+    assert (host_of(hosted), answers(hosted, stays)) == (host, True)
+    assert [seat.gateway_root for seat in roll.read(stays.runtime_root)] == [str(stays.gateway_root)]
+    hosted.attach(goes)
+    assert holder.holder_of(goes.gateway_root) == host
+    attach.detach(goes, hosted.registry)
+    hosted.attach(goes, mode="detached_process")
+    assert holder.holder_of(goes.gateway_root) not in (None, host)
+    assert not bindings.is_host_wished(goes)
+
+
+def test_a_gateway_that_can_not_be_served_fails_alone(hosted: House) -> None:
+    """Its caller hears why, nothing of it is left in the host, and the others go on."""
+    well = put_in(hosted, "well")
+    ill = hosted.launch(headless=True, name="ill")
+    (ill.gateway_root / "queue.sqlite").mkdir()
+
+    with pytest.raises(HostRefused, match=r"queue.sqlite can't be used: unable to open database file"):
+        attach.attach(ill, hosted.registry, environment=os.environ, hosted=True)
+
+    assert (attach.live(ill), holder.holder_of(ill.gateway_root)) == (None, None)
+    assert [seat.gateway_root for seat in roll.read(well.runtime_root)] == [str(well.gateway_root)]
+    assert answers(hosted, well)
+
+
+def test_there_is_one_host_for_one_runtime_root(hosted: House) -> None:
+    """A second one is refused and touches nothing."""
+    session = put_in(hosted, "gpu")
+
+    second = subprocess.run(
+        calling.command(session.runtime_root, kept=True),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert second.returncode == 1
+    assert second.stderr == (
+        f"gateway host: process {host_of(hosted)} is the host of {session.runtime_root} already\n"
+    )
+    assert answers(hosted, session)
+
+
+def test_what_was_detached_while_the_host_was_dead_is_not_taken_up_again(hosted: House) -> None:
+    """The roll is put right by whoever detaches, and the next host starts with what is left."""
+    stays, goes = put_in(hosted, "stays"), put_in(hosted, "goes")
+    runtime, host = stays.runtime_root, host_of(hosted)
+    os.kill(host, signal.SIGTERM)
+    assert processes.wait_exit(host, seconds=SECONDS)
+
+    attach.detach(goes, hosted.registry)
+    assert calling.pid_of(runtime) is None
+    calling.ensure(runtime, os.environ)
+
+    hosted.until(lambda: attach.live(stays) is not None, seconds=SECONDS)
+    assert attach.live(goes) is None
+
+
+def test_strangers_and_nonsense_get_nothing_from_the_control_socket(hosted: House) -> None:
+    """The socket is the user's alone; a bad line is answered, an endless one is cut, and the host goes on."""
+    session = put_in(hosted, "gpu")
+    folder = roll.folder_of(session.runtime_root)
+    told = []
+
+    for line in (b"{}\n", b'{"ask": "adopt"}\n', b"\xff\xfe\n", b'{"ask": "adopt", "seat": {}}\n'):
+        told.append(_asked(folder, line))
+
+    assert (folder / gh.SOCKET).stat().st_mode & 0o777 == 0o600
+    assert all(b'"code":"bad_question"' in answer for answer in told), told
+    assert _asked(folder, b"x" * (gh.MAX_LINE_BYTES + 2)) == b""
+    with pytest.raises(HostRefused, match="is no gateway folder of"):
+        calling.ask(session.runtime_root, gh.Question(ask="adopt", seat=gh.Seat(gateway_root="/etc")))
+    assert answers(hosted, session)
+
+
+def _asked(folder: Path, line: bytes) -> bytes:
+    with calling.socket_path(folder) as path, socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(SECONDS)
+        connection.connect(path)
+        try:
+            connection.sendall(line)
+            return connection.recv(65536)
+        except (BrokenPipeError, ConnectionResetError):
+            return b""
