@@ -6,6 +6,7 @@ messages anew without the last prompt. Read here is what happened, so a prompt t
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,10 @@ from posthouse.support import clock
 from posthouse.tools.tool import Exchange
 
 _TAIL_BYTES = 4 * 1024 * 1024
+#: In a prompt's or an answer's own text the quotation marks are escaped.
+_TIMES = re.compile(rb'"(?:startTime|timestamp)": ?"([^"\\]{1,40})"')
+#: The kernel stamps files by a coarser clock than programs read.
+_CLOCK_SECONDS = 1.0
 #: What the CLI itself says at the beginning of every conversation, in the user's name.
 _CONTEXT = "<session_context>"
 _CANCELLED = "Request cancelled."
@@ -33,26 +38,53 @@ def _newest(folder: Path, working_directory: Path) -> Path | None:
         chats = list((folder / "tmp" / slug / "chats").glob("session-*.jsonl"))
     except (OSError, ValueError, KeyError, TypeError):
         return None  # no conversation yet, or not written by a CLI that we know
-    return max(chats, key=_modified_at, default=None)
+    return _last_held(sorted(((_modified_at(chat), chat) for chat in chats), reverse=True))
 
 
-def _modified_at(path: Path) -> int:
+def _last_held(chats: Sequence[tuple[float, Path]]) -> Path | None:
+    """The conversation with the newest word in it; *chats* come with the times of their files, newest first.
+
+    At its start the CLI writes a summary into an older conversation: a file's time alone would mislead.
+    """
+    newest, held_at = None, 0.0
+    for modified_at, chat in chats:
+        if modified_at + _CLOCK_SECONDS < held_at:
+            break
+        if (said_at := _said_at(chat)) > held_at:
+            newest, held_at = chat, said_at
+    return newest
+
+
+def _said_at(path: Path) -> float:
+    """When something was last said in the conversation; 0 when nothing tells."""
     try:
-        return path.stat().st_mtime_ns
+        return clock.parse(max(_TIMES.findall(_tail(path)), default=b"").decode()).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _modified_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
     except FileNotFoundError:  # the CLI removes conversations that came to nothing
-        return 0
+        return 0.0
 
 
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The newest records, oldest first; a line that is still being written is left out."""
+def _tail(path: Path) -> bytes:
+    """The newest part of the file, from the beginning of a line."""
     try:
         with path.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(0, size - _TAIL_BYTES))
-            lines = stream.read(_TAIL_BYTES).split(b"\n")
+            tail = stream.read(_TAIL_BYTES)
     except FileNotFoundError:
-        return
-    for line in lines[1:-1] if size > _TAIL_BYTES else lines[:-1]:
+        return b""
+    return tail.partition(b"\n")[2] if size > _TAIL_BYTES else tail
+
+
+def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The newest records, oldest first; a line that is still being written is left out."""
+    for line in _tail(path).split(b"\n")[:-1]:
         record = _parsed(line)
         if isinstance(record, dict) and isinstance(record.get("type"), str):
             yield record

@@ -1,7 +1,6 @@
 """Gemini's own conversations, on records as the real one writes them."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +101,20 @@ def test_a_prompt_is_what_was_typed(home: Home) -> None:
 
 
 def test_the_newest_conversation_counts(home: Home) -> None:
-    """Which is the one that was written to last."""
-    old = home.write(_user("old"), name="session-b")
+    """Which is the one where something was said last: the CLI writes summaries into older ones."""
+    said_before = {**_user("old"), "timestamp": "2026-11-15T04:00:00.000Z"}
     home.write(_user("new"), name="session-a")
-    os.utime(old, (1, 1))
+    home.write(said_before, {"$set": {"summary": "Talk"}}, name="session-b")
 
     assert home.told() == [_exchange("new")]
+
+
+def test_a_conversation_that_has_just_begun_is_the_newest(home: Home) -> None:
+    """After the reset command nothing has been said yet."""
+    home.write(_user("old"), name="session-a")
+    home.write({"sessionId": "b", "startTime": "2026-11-15T06:00:00.000Z"}, name="session-b")
+
+    assert home.told() == []
 
 
 def test_only_a_bounded_end_is_read(home: Home) -> None:
