@@ -98,6 +98,27 @@ class Report:
 Meaning = Literal["submitted", "ended", "failed", "asking"]
 
 
+#: Who can tell of a turn: the CLI's hooks, its transcript, the terminal's title, the rest of the screen.
+Witness = Literal["hook", "transcript", "title", "screen"]
+Ending = Literal["success", "interrupted", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Testimony:
+    """Which evidence counts for one CLI, and which silence is its habit and no contradiction."""
+
+    #: Who proves that a turn began, before the screen shows it.
+    starts: frozenset[Witness] = frozenset({"hook", "title", "screen"})
+    #: Who proves that it is over.
+    ends: frozenset[Witness] = frozenset({"hook", "transcript", "title", "screen"})
+    #: Who proves that it waits for a person.
+    blocks: frozenset[Witness] = frozenset({"hook", "screen"})
+    #: Endings after which no hook says a word.
+    silent_endings: frozenset[Ending] = frozenset({"interrupted"})
+    #: Whether a hook that says `ended` means that it went well.
+    end_means_success: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """One prepared agent, as every start of its program sees it."""
@@ -163,6 +184,10 @@ class Tool(Protocol):
     def settle_seconds(self) -> float:
         """How long after a paste the TUI ignores Enter."""
 
+    @property
+    def testimony(self) -> Testimony:
+        """What its hooks, transcript, title and screen can be believed to tell."""
+
     def executable(self) -> str:
         """The program's absolute path.
 
@@ -208,6 +233,9 @@ class Tool(Protocol):
         Raises:
             UnsafePrompt: There is no such text.
         """
+
+    def transcript(self, home: Path, working_directory: Path) -> Path | None:
+        """The file that `exchanges` reads now; None while there is none."""
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
         """The newest conversation in the agent's own transcript, oldest first; empty without one."""

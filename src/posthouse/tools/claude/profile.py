@@ -17,6 +17,7 @@ from posthouse.tools.tool import (
     Program,
     Report,
     Setup,
+    Testimony,
     Tool,
     TurnOrder,
 )
@@ -36,6 +37,8 @@ class ClaudeTool:
     role_method: RoleMethod = "native_append_system_prompt"
     reset_command = "/clear"
     settle_seconds = 0.05
+    #: An interrupted turn ends without a word of a hook; a failed one has a hook of its own.
+    testimony = Testimony()
 
     def executable(self) -> str:
         return install.executable()
@@ -87,6 +90,9 @@ class ClaudeTool:
 
     def guard(self, prompt: str) -> str:
         return guard.guard(prompt)
+
+    def transcript(self, home: Path, working_directory: Path) -> Path | None:
+        return transcript.newest(home, working_directory)
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
         return transcript.exchanges(home, working_directory)

@@ -31,8 +31,13 @@ _Outcome = Literal["success", "interrupted", "error"]
 
 def exchanges(home: Path, working_directory: Path) -> list[Exchange]:
     """The conversation in *working_directory* that was written to last, oldest prompt first."""
-    path = _newest(home / "projects" / folder_name(str(working_directory.resolve())))
+    path = newest(home, working_directory)
     return [] if path is None else told(_records(path))
+
+
+def newest(home: Path, working_directory: Path) -> Path | None:
+    """Its file; None without one."""
+    return _newest(home / "projects" / folder_name(str(working_directory.resolve())))
 
 
 def folder_name(working_directory: str) -> str:

@@ -15,6 +15,7 @@ from posthouse.tools.tool import (
     Program,
     Report,
     Setup,
+    Testimony,
     Tool,
     TurnOrder,
 )
@@ -35,6 +36,8 @@ class CodexTool:
     role_method: RoleMethod = "native_developer_instructions"
     reset_command = "/new"
     settle_seconds = 0.05
+    #: Its hooks know only turns that went well.
+    testimony = Testimony(silent_endings=frozenset({"interrupted", "error"}))
 
     def executable(self) -> str:
         return install.executable()
@@ -86,6 +89,9 @@ class CodexTool:
 
     def guard(self, prompt: str) -> str:
         return guard.guard(prompt)
+
+    def transcript(self, home: Path, working_directory: Path) -> Path | None:
+        return transcript.newest(home, working_directory)
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
         return transcript.exchanges(home, working_directory)

@@ -18,7 +18,7 @@ _MAX_LOOKED_AT = 50
 
 def exchanges(home: Path, working_directory: Path) -> list[Exchange]:
     """The conversation in *working_directory* that was written to last, oldest prompt first."""
-    path = _newest(home, working_directory)
+    path = newest(home, working_directory)
     return [] if path is None else told(_events(path))
 
 
@@ -71,7 +71,8 @@ def _user_text(item: object) -> str | None:
     return "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and "text" in part)
 
 
-def _newest(home: Path, working_directory: Path) -> Path | None:
+def newest(home: Path, working_directory: Path) -> Path | None:
+    """The file of the newest conversation in *working_directory*; None without one."""
     by_age = sorted(home.glob(_ROLLOUTS), key=_modified_at, reverse=True)
     where = str(working_directory.resolve())
     return next((path for path in by_age[:_MAX_LOOKED_AT] if _is_of(path, where)), None)

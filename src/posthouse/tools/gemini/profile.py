@@ -16,6 +16,7 @@ from posthouse.tools.tool import (
     Program,
     Report,
     Setup,
+    Testimony,
     Tool,
     TurnOrder,
 )
@@ -38,6 +39,8 @@ class GeminiTool:
     reset_command = "/clear"
     #: For 40 ms after a paste an Enter is a newline; slow machines count from when they get to it.
     settle_seconds = 0.25
+    #: Its hook says the same after each ending, and always says it.
+    testimony = Testimony(silent_endings=frozenset(), end_means_success=False)
 
     def executable(self) -> str:
         return install.executable()
@@ -88,6 +91,9 @@ class GeminiTool:
 
     def guard(self, prompt: str) -> str:
         return guard(prompt)
+
+    def transcript(self, home: Path, working_directory: Path) -> Path | None:
+        return transcript.newest(home, working_directory)
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
         return transcript.exchanges(home, working_directory)

@@ -27,11 +27,13 @@ _CANCELLED = "Request cancelled."
 
 def exchanges(home: Path, working_directory: Path) -> Sequence[Exchange]:
     """The newest conversation held in *working_directory*, oldest first; empty without one."""
-    path = _newest(home / ".gemini", working_directory)
+    path = newest(home, working_directory)
     return () if path is None else _told(_records(path))
 
 
-def _newest(folder: Path, working_directory: Path) -> Path | None:
+def newest(home: Path, working_directory: Path) -> Path | None:
+    """Its file; None without one."""
+    folder = home / ".gemini"
     try:
         projects = json.loads((folder / "projects.json").read_bytes())["projects"]
         slug = projects[str(working_directory.resolve())]

@@ -23,6 +23,7 @@ from posthouse.tools.tool import (
     Program,
     Report,
     Setup,
+    Testimony,
     Tool,
     TurnOrder,
 )
@@ -48,6 +49,7 @@ class ScriptedTool:
     reset_command = "/clear"
     #: The slowest persona loses an Enter for 200 ms after a paste.
     settle_seconds = 0.25
+    testimony = Testimony()
 
     def executable(self) -> str:
         return sys.executable
@@ -116,6 +118,10 @@ class ScriptedTool:
 
     def guard(self, prompt: str) -> str:
         return guard(prompt)
+
+    def transcript(self, home: Path, working_directory: Path) -> Path | None:
+        found = Transcript.latest(home, working_directory)
+        return None if found is None else found.path
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
         transcript = Transcript.latest(home, working_directory)
