@@ -188,3 +188,87 @@ class SnapshotHistory(Wire):
 class HistoryQuery(BaseModel):
     #: 0 or less: everything that is kept.
     limit: int = 100
+
+
+class BeliefChoice(Wire):
+    """One answer that a dialog offers."""
+
+    #: As it is painted; null where the dialog does not number its entries.
+    number: int | None
+    label: str
+    selected: bool
+
+
+class BeliefDialog(Wire):
+    """What waits for a person's answer."""
+
+    #: Null: that something is asked is known, and not what.
+    name: str | None
+    choices: tuple[BeliefChoice, ...]
+
+
+class BeliefEvidence(Wire):
+    """One witness's word, and for how long it has said so."""
+
+    source: Literal["process", "title", "screen", "hook", "transcript"]
+    says: str
+    detail: str
+    since_utc: str
+    age_seconds: float
+
+
+class BeliefDisagreement(Wire):
+    """Two witnesses that contradict each other."""
+
+    between: tuple[str, str]
+    words: str
+    since_utc: str
+
+
+class BeliefReader(Wire):
+    """What read the screen, and whether it was made for this version of the CLI."""
+
+    tool: str
+    tool_version: str | None
+    pack: str | None
+    #: Said when the pack is the nearest one, and not the version's own.
+    note: str | None
+
+
+class TuiBelief(Wire):
+    """What a TUI is believed to do, with everything that the belief rests on."""
+
+    terminal_id: str
+    state: Literal[
+        "starting",
+        "ready",
+        "draft",
+        "active",
+        "queued",
+        "blocked",
+        "limited",
+        "exited",
+        "stale",
+        "unknown",
+    ]
+    state_since_utc: str
+    state_age_seconds: float
+    detail: str
+    #: How the last turn ended.
+    outcome: Literal["none", "success", "interrupted", "error"]
+    error_kind: Literal["api_error", "context_full", "overloaded"] | None
+    dialog: BeliefDialog | None
+    #: What stands in the composer; null when there is none.
+    draft: str | None
+    #: A person scrolls in the terminal, and keys would not reach the program.
+    is_scrolled: bool
+    #: When a usage limit ends, where that is known.
+    resets_at_utc: str | None
+    decided_by: tuple[str, ...]
+    evidence: tuple[BeliefEvidence, ...]
+    disagreement: BeliefDisagreement | None
+    #: How many contradictions outlasted the stability window since the gateway started.
+    disagreements: int
+    #: When the last drift alarm was raised.
+    drift_alarm_at_utc: str | None
+    reader: BeliefReader

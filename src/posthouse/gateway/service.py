@@ -20,6 +20,7 @@ from posthouse.gateway.background import Background
 from posthouse.gateway.control.keys import RawKeys
 from posthouse.gateway.control.prompts import DirectControl
 from posthouse.gateway.control.tui import TuiControl
+from posthouse.gateway.control.tui_story import TuiStory
 from posthouse.gateway.diagnostics import Diagnostics, NoDiagnostics
 from posthouse.gateway.files import Publisher
 from posthouse.gateway.intake import Intake
@@ -79,7 +80,7 @@ class Gateway:
         around = self._surroundings()
         self._intake = Intake(around, self._worker)
         self._story = ReminderStory(journal)
-        self.tui = TuiControl(adapter, attach, timings or gf.TrackingTimings())
+        self.tui = TuiControl(adapter, attach, timings or gf.TrackingTimings(), story=TuiStory(journal))
         self.control = DirectControl(around, self.tui)
         self.keys = RawKeys(around)
         self.reminders = Reminders(self._story, takes_keys=not adapter.is_headless)
@@ -103,6 +104,7 @@ class Gateway:
     async def stop(self) -> None:
         """Stop working, say so in the files, close the queue. Accepted requests stay for the next start."""
         await self._background.stop()
+        self.tui.close()
         self.reminders.lose()
         await self._adapter.close()
         await self._queue.close()

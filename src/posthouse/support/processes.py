@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 _POLL_SECONDS = 0.02
@@ -46,6 +47,22 @@ def identify(pid: int) -> Process | None:
     """The process that has *pid* now, or None."""
     entry = _stat(pid)
     return Process(pid, entry.start_ticks) if entry else None
+
+
+def started_at(process: Process) -> datetime:
+    """When it was started, by the clock as it is set now."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - process.start_ticks / ticks
+    return datetime.now(UTC) - timedelta(seconds=age)
+
+
+def names_below(pid: int) -> list[str]:
+    """The names of *pid* and all below it, parents first: what each calls itself, and its file's name."""
+    found: list[str] = []
+    for process in tree(pid):
+        if (entry := _stat(process.pid)) is not None:
+            found += [entry.name, _program(process.pid)]
+    return [name for name in dict.fromkeys(found) if name]
 
 
 def tree(pid: int) -> list[Process]:
@@ -127,6 +144,15 @@ def wait_exit(pid: int, *, seconds: float) -> bool:
         return bool(select.select([descriptor], [], [], seconds)[0])
     finally:
         os.close(descriptor)
+
+
+def _program(pid: int) -> str:
+    """The last part of the path it was started by; empty when it is gone."""
+    try:
+        first = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+    except OSError:
+        return ""
+    return Path(first.decode(errors="replace")).name
 
 
 def _all() -> dict[int, _Stat]:

@@ -39,13 +39,16 @@ def is_report(command: object) -> bool:
     return isinstance(command, str) and f"{_VARIABLE}=$(mktemp " in command
 
 
-def read(folder: Path) -> list[tuple[Path, Report]]:
-    """The newest reports that wait, oldest first, each with its file. What is no report is left out."""
+def read(folder: Path, *, after_ns: int = -1) -> list[tuple[Path, Report]]:
+    """The newest reports that wait, oldest first, each with its file. What is no report is left out.
+
+    With *after_ns* only those that were made later, in nanoseconds of the epoch.
+    """
     try:
-        found = [path for path in folder.iterdir() if path.suffix == ".json"]
+        found = [(_made_at(path), path) for path in folder.iterdir() if path.suffix == ".json"]
     except FileNotFoundError:
         return []
-    newest = sorted(found, key=_made_at)[-_MAX_REPORTS:]
+    newest = [path for made_at, path in sorted(found) if made_at > after_ns][-_MAX_REPORTS:]
     reports = [(path, _report(path)) for path in newest]
     return [(path, report) for path, report in reports if report is not None]
 

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from posthouse.terminal.screen import Surface
+from posthouse.terminal.screen import ChatContext, ChatDiagnostic, Surface
+from posthouse.tracking.judgement import State, Verdict
 from posthouse.tracking.sight import Sight
 
 TriState = Literal["yes", "no", "unknown"]
 Business = Literal["idle", "working", "awaiting_operator", "unknown"]
 InputMode = Literal["freeform", "modal", "closed", "unknown"]
-Context = Literal["normal_prompt", "selection_menu", "trust_prompt", "approval_prompt", "unknown"]
+Context = Literal[
+    "normal_prompt", "selection_menu", "error_banner", "trust_prompt", "approval_prompt", "unknown"
+]
 Availability = Literal["available", "unavailable", "tui_down", "error", "unknown"]
 Transport = Literal["tmux_up", "tmux_missing", "probe_error"]
 ProcessState = Literal["tui_up", "tui_down", "probe_error", "unknown"]
@@ -35,6 +38,8 @@ class Facts:
     business: Business = "unknown"
     input_mode: InputMode = "unknown"
     context: Context = "unknown"
+    chat: ChatContext = "unknown"
+    chat_diagnostic: ChatDiagnostic | None = None
 
     @property
     def is_promptable(self) -> bool:
@@ -59,6 +64,8 @@ class Facts:
             "surface_business_state": self.business,
             "surface_input_mode": self.input_mode,
             "surface_ui_context": self.context,
+            "chat_context": self.chat,
+            "chat_context_diagnostic": self.chat_diagnostic.error_type if self.chat_diagnostic else "",
         }
 
 
@@ -71,8 +78,8 @@ _NO_SESSION = Facts(
 _ENDED = Facts(availability="tui_down", transport="tmux_up", process="tui_down", parse="skipped_tui_down")
 
 
-def facts_of(sight: Sight | None) -> Facts:
-    """What *sight* says; None is the state before the first look."""
+def facts_of(sight: Sight | None, verdict: Verdict) -> Facts:
+    """What *sight* says after *verdict*; None is the state before the first look."""
     if sight is None:
         return _UNSEEN
     if sight.reach == "no_session":
@@ -85,14 +92,16 @@ def facts_of(sight: Sight | None) -> Facts:
             parse="probe_error",
             probe_error=sight.detail,
         )
-    if sight.surface is None or sight.surface.state == "exited":
+    if sight.surface is None or verdict.state == "exited":
         return _ENDED
-    return _of_surface(sight.surface, is_scrolled=sight.is_scrolled)
+    # What is silent for long still shows what it shows.
+    state = sight.surface.state if verdict.state == "stale" else verdict.state
+    return _of_surface(sight.surface, state, is_scrolled=sight.is_scrolled)
 
 
-def _of_surface(surface: Surface, *, is_scrolled: bool) -> Facts:
-    accepting, editing, posture = _signals(surface)
-    business, input_mode, context = _meaning(surface)
+def _of_surface(surface: Surface, state: State, *, is_scrolled: bool) -> Facts:
+    accepting, editing, posture = _signals(surface, state)
+    business, input_mode, context = _meaning(surface, state)
     return Facts(
         availability="available",
         transport="tmux_up",
@@ -104,17 +113,19 @@ def _of_surface(surface: Surface, *, is_scrolled: bool) -> Facts:
         business=business,
         input_mode=input_mode,
         context=context,
+        chat=surface.chat_context,
+        chat_diagnostic=surface.chat_diagnostic,
     )
 
 
-def _signals(surface: Surface) -> tuple[TriState, TriState, TriState]:
+def _signals(surface: Surface, state: State) -> tuple[TriState, TriState, TriState]:
     """Whether it accepts input, holds a draft, and stands ready."""
-    match surface.state:
+    match state:
         case "ready":
             return "yes", "no", "yes"
         case "draft":
             return "yes", "yes", "yes"
-        case "active" | "queued":
+        case "active" | "queued" | "limited":
             return "no" if surface.composer is None else "yes", "yes" if surface.composer else "no", "no"
         case "blocked":
             return "no", "no", "unknown"
@@ -122,10 +133,11 @@ def _signals(surface: Surface) -> tuple[TriState, TriState, TriState]:
             return "unknown", "unknown", "unknown"
 
 
-def _meaning(surface: Surface) -> tuple[Business, InputMode, Context]:
-    match surface.state:
-        case "ready" | "draft":
-            return "idle", "freeform", "normal_prompt"
+def _meaning(surface: Surface, state: State) -> tuple[Business, InputMode, Context]:
+    at_prompt: Context = "error_banner" if surface.outcome == "error" else "normal_prompt"
+    match state:
+        case "ready" | "draft" | "limited":
+            return "idle", "freeform", at_prompt
         case "active" | "queued":
             return "working", "closed" if surface.composer is None else "freeform", "normal_prompt"
         case "blocked":

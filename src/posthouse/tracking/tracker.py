@@ -1,55 +1,34 @@
 """What is believed of a TUI: each look, each note of a prompt, and time itself give the next belief. Pure.
 
-A turn is believed to run when the screen shows it or when somebody noted a prompt. How it ended is
-believed only from the agent's own transcript: a quiet screen proves that it is over, not how.
+A turn is believed to run when somebody saw it or noted a prompt. How it ended is believed from the
+agent's own transcript first, then its hooks, then a mark on the screen: a quiet screen proves that
+it is over, not how. Only where nobody but the screen ever told of a turn does standing still mean success.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
 
 from posthouse.contracts.gateway_files import TrackingTimings
-from posthouse.tracking.sight import Ended, Sight
+from posthouse.terminal.screen import ErrorKind, Outcome
+from posthouse.tools.tool import Testimony
+from posthouse.tracking import evidence as witnesses
+from posthouse.tracking import judgement
+from posthouse.tracking.disagreement import Known
+from posthouse.tracking.drift import Drift
+from posthouse.tracking.evidence import Evidences
+from posthouse.tracking.judgement import Verdict
+from posthouse.tracking.sight import Sight
 from posthouse.tracking.surface_facts import Facts, facts_of
-
-Phase = Literal["ready", "active", "unknown"]
-Result = Literal["success", "interrupted", "known_failure", "none"]
-Source = Literal["explicit_input", "surface_inference", "none"]
+from posthouse.tracking.turn import OUTCOMES, TurnBelief, noted, turn_after, withdrawn
 
 MAX_TRANSITIONS = 24
-_RESULTS: Mapping[str, Result] = {
-    "success": "success",
-    "interrupted": "interrupted",
-    "error": "known_failure",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastTurn:
-    """How the last turn ended, if that was proved."""
-
-    result: Result = "none"
-    source: Source = "none"
-    at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnBelief:
-    """What is believed of the turn that runs, and of the one before."""
-
-    phase: Phase = "unknown"
-    last: LastTurn = LastTurn()
-    #: How we know of the turn whose end is awaited; none: no end is awaited.
-    authority: Source = "none"
-    #: The screen has shown that turn.
-    was_seen: bool = False
-    #: When the prompt was noted.
-    noted_at: datetime | None = None
-    #: The newest ended turn that is not the awaited one.
-    settled: Ended | None = None
+_UNJUDGED = Verdict(state="unknown", detail="nobody has looked yet")
+_NO_TURN = TurnBelief()
+_NO_DRIFT = Drift()
+DEFAULT_TESTIMONY = Testimony()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +47,40 @@ class Belief:
     #: None: nobody has looked yet.
     sight: Sight | None = None
     seen_at: datetime
-    turn: TurnBelief = TurnBelief()
+    evidence: Evidences = field(default_factory=dict)
+    verdict: Verdict = _UNJUDGED
+    #: Since when the state is what it is.
+    state_since: datetime
+    turn: TurnBelief = _NO_TURN
     #: Since when none of its facts changed.
     since: datetime
+    #: Since when the screen's text is the same.
+    text_since: datetime
+    #: When the screen last showed a dialog.
+    blocked_at: datetime | None = None
+    drift: Drift = _NO_DRIFT
     transitions: tuple[Transition, ...] = ()
 
     @property
+    def outcome(self) -> Outcome:
+        """How the last turn ended: as it was proved, else as the screen shows it."""
+        if self.turn.last.result != "none":
+            return OUTCOMES[self.turn.last.result]
+        surface = None if self.sight is None else self.sight.surface
+        is_over = self.turn.authority == "none" and self.verdict.state in witnesses.AT_REST
+        return surface.outcome if surface is not None and is_over else "none"
+
+    @property
+    def error_kind(self) -> ErrorKind | None:
+        """Which error the last turn ended with; None unless it did."""
+        if self.outcome != "error":
+            return None
+        surface = None if self.sight is None else self.sight.surface
+        return self.turn.last.error_kind or (surface.error_kind if surface else None) or "api_error"
+
+    @property
     def surface(self) -> Facts:
-        return facts_of(self.sight)
+        return facts_of(self.sight, self.verdict)
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -99,59 +104,81 @@ class Belief:
 
 def initial(at: datetime) -> Belief:
     """What is believed before the first look."""
-    return Belief(seen_at=at, since=at)
+    return Belief(seen_at=at, since=at, state_since=at, text_since=at)
 
 
-def see(belief: Belief, sight: Sight, *, at: datetime, timings: TrackingTimings) -> Belief:
+def see(
+    belief: Belief,
+    sight: Sight,
+    *,
+    at: datetime,
+    timings: TrackingTimings,
+    testimony: Testimony = DEFAULT_TESTIMONY,
+) -> Belief:
     """The belief after a look. The same sight again counts too, because time may have passed."""
-    recovery = timedelta(seconds=timings.final_stable_active_recovery_seconds)
-    turn = _turn_after(belief.turn, sight, at=at, recovery=recovery)
-    return _changed(belief, replace(belief, sight=sight, seen_at=at, turn=turn), at)
+    told = witnesses.gather(sight, belief.evidence, at=at)
+    is_blocked = sight.surface is not None and sight.surface.state == "blocked"
+    is_same_text = belief.sight is not None and belief.sight.text == sight.text
+    looked = replace(
+        belief,
+        sight=sight,
+        seen_at=at,
+        evidence=told,
+        blocked_at=at if is_blocked else belief.blocked_at,
+        text_since=belief.text_since if is_same_text else at,
+    )
+    verdict = judgement.judge(known_of(looked), at=at, timings=timings, testimony=testimony)
+    turn = turn_after(belief.turn, sight, verdict, told, at=at, timings=timings, testimony=testimony)
+    after = replace(
+        looked,
+        verdict=verdict,
+        turn=turn,
+        drift=belief.drift.after(belief.verdict, verdict, at=at),
+        state_since=belief.state_since if verdict.state == belief.verdict.state else at,
+    )
+    return _changed(belief, after, at)
 
 
 def note(belief: Belief, *, at: datetime) -> Belief:
     """The belief after somebody said that a prompt goes in: a turn runs, and the last one is past."""
-    turn = TurnBelief(phase="active", authority="explicit_input", noted_at=at, settled=_newest_ended(belief))
-    return _changed(belief, replace(belief, turn=turn), at)
+    return _changed(belief, replace(belief, turn=noted(belief.turn, belief.sight, at=at)), at)
 
 
-def withdraw(belief: Belief, *, at: datetime, timings: TrackingTimings) -> Belief:
+def withdraw(
+    belief: Belief, *, at: datetime, timings: TrackingTimings, testimony: Testimony = DEFAULT_TESTIMONY
+) -> Belief:
     """The belief after a noted prompt turned out not to have been typed."""
-    unarmed = replace(belief, turn=replace(belief.turn, authority="none", phase="unknown", noted_at=None))
-    return unarmed if belief.sight is None else see(unarmed, belief.sight, at=at, timings=timings)
+    unarmed = replace(belief, turn=withdrawn(belief.turn))
+    if belief.sight is None:
+        return unarmed
+    return see(unarmed, belief.sight, at=at, timings=timings, testimony=testimony)
 
 
-def _newest_ended(belief: Belief) -> Ended | None:
-    ended = None if belief.sight is None else belief.sight.ended
-    return ended or belief.turn.settled
+def next_at(belief: Belief, *, at: datetime, timings: TrackingTimings) -> datetime | None:
+    """When time alone may change the belief; None: never."""
+    if belief.sight is None:
+        return None
+    times = [judgement.next_at(known_of(belief), belief.verdict, at=at, timings=timings)]
+    if belief.turn.authority != "none":
+        if belief.turn.rested_at is not None:
+            completion = timedelta(seconds=timings.completion_stability_seconds)
+            times.append(belief.turn.rested_at + completion)
+        if belief.turn.noted_at is not None:
+            recovery = timedelta(seconds=timings.final_stable_active_recovery_seconds)
+            times.append(belief.turn.noted_at + recovery)
+    return min((moment for moment in times if moment is not None and moment > at), default=None)
 
 
-def _turn_after(turn: TurnBelief, sight: Sight, *, at: datetime, recovery: timedelta) -> TurnBelief:
-    surface = sight.surface
-    if surface is None:
-        # Whatever ran is out of sight; nobody will learn how it ends.
-        return replace(turn, phase="unknown", authority="none", was_seen=False)
-    if surface.is_working:
-        is_same = turn.phase != "ready" and turn.authority != "none"
-        authority: Source = turn.authority if is_same else "surface_inference"
-        return replace(turn, phase="active", last=LastTurn(), authority=authority, was_seen=True)
-    if surface.state not in ("ready", "draft"):
-        return replace(turn, phase="unknown", was_seen=turn.was_seen or surface.state == "blocked")
-    return _turn_at_rest(turn, sight, at=at, recovery=recovery)
-
-
-def _turn_at_rest(turn: TurnBelief, sight: Sight, *, at: datetime, recovery: timedelta) -> TurnBelief:
-    if turn.authority == "none":
-        return replace(turn, phase="ready", settled=sight.ended)
-    if sight.ended is not None and sight.ended != turn.settled:
-        ending = LastTurn(result=_RESULTS[sight.ended.outcome], source=turn.authority, at=at)
-        return TurnBelief(phase="ready", last=ending, settled=sight.ended)
-    if turn.was_seen:
-        # Over, but not proved how; the transcript may still tell.
-        return replace(turn, phase="ready")
-    if turn.noted_at is not None and at - turn.noted_at < recovery:
-        return replace(turn, phase="active")
-    return TurnBelief(phase="ready", last=turn.last, settled=sight.ended)
+def known_of(belief: Belief) -> Known:
+    """What a judgement of *belief* is made from."""
+    assert belief.sight is not None
+    return Known(
+        sight=belief.sight,
+        evidence=belief.evidence,
+        blocked_at=belief.blocked_at,
+        text_since=belief.text_since,
+        is_noted=belief.turn.authority == "explicit_input",
+    )
 
 
 def _changed(before: Belief, after: Belief, at: datetime) -> Belief:

@@ -1,29 +1,20 @@
-"""What a look at a TUI's pane showed, put into one value."""
+"""What a look at a TUI's pane showed, put into one value. Pure."""
 
-import asyncio
-from pathlib import Path
-
-from posthouse.sessions.session import Session
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen, Surface, plain
-from posthouse.tools.tool import Tool
-from posthouse.tracking.sight import Ended, Sight
-
-#: A turn that is over shows as one of these; while it runs, nobody needs the transcript.
-_AT_REST = ("ready", "draft")
+from posthouse.tracking.sight import Sight
 
 
-async def of_screen(tool: Tool, session: Session, pane: Pane, screen: Screen, surface: Surface) -> Sight:
-    """What *screen* shows, and which turn the agent's transcript says is over."""
-    is_at_rest = surface.state in _AT_REST
+def of_screen(pane: Pane, screen: Screen, surface: Surface, names: tuple[str, ...] = ()) -> Sight:
+    """What *screen* shows, in a pane whose programs are called *names*."""
     return Sight(
         reach="screen",
         pane_id=pane.pane_id,
         pane_pid=pane.pid,
+        process_names=names,
         surface=surface,
         text="\n".join(plain(row).rstrip() for row in screen.rows).rstrip("\n"),
         is_scrolled=screen.in_mode,
-        ended=await asyncio.to_thread(_newest_ended, tool, session) if is_at_rest else None,
     )
 
 
@@ -35,12 +26,3 @@ def of_nothing(detail: str, *, is_attached: bool) -> Sight:
 def of_dead(pane: Pane, detail: str) -> Sight:
     """There is a pane, and no program in it any more."""
     return Sight(reach="program_ended", detail=detail, pane_id=pane.pane_id, pane_pid=pane.pid)
-
-
-def _newest_ended(tool: Tool, session: Session) -> Ended | None:
-    manifest = session.manifest
-    home = Path(manifest.launch_plan.home_selector.home_path)
-    for exchange in reversed(tool.exchanges(home, Path(manifest.working_directory))):
-        if exchange.outcome is not None:
-            return Ended(submitted_at_utc=exchange.submitted_at_utc, outcome=exchange.outcome)
-    return None

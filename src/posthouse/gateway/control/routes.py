@@ -33,6 +33,10 @@ async def tui_state(gateway: Gateway, _: None) -> tui_wire.TerminalState:
     return await gateway.tui.state()
 
 
+async def tui_belief(gateway: Gateway, _: None) -> tui_wire.TuiBelief:
+    return await gateway.tui.belief()
+
+
 async def tui_history(gateway: Gateway, query: tui_wire.HistoryQuery) -> tui_wire.SnapshotHistory:
     return gateway.tui.history(query)
 
@@ -90,6 +94,14 @@ ROUTES = (
         summary="How a TUI stands, and how that is known.",
         handler=tui_state,
         response=tui_wire.TerminalState,
+        refusals=_NO_TUI,
+    ),
+    Route(
+        method="GET",
+        path="/v1/control/tui/belief",
+        summary="What a TUI is believed to do, with all evidence and its age.",
+        handler=tui_belief,
+        response=tui_wire.TuiBelief,
         refusals=_NO_TUI,
     ),
     Route(

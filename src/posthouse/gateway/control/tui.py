@@ -1,17 +1,21 @@
 """The TUI of one gateway as its routes show it: the belief now, and what was believed before."""
 
+import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
+from posthouse import tools
 from posthouse.contracts import gateway_tui_http as wire
 from posthouse.contracts.gateway_files import Attach, TrackingTimings
 from posthouse.contracts.gateway_http import SubmitPromptPayload
+from posthouse.contracts.manifest import Manifest
 from posthouse.errors import InvalidInput
 from posthouse.gateway.adapter import AgentAdapter, AgentBusy, Prompt
-from posthouse.gateway.control import tui_view
+from posthouse.gateway.control import belief_view, tui_view
+from posthouse.gateway.control.tui_story import TuiStory
 from posthouse.sessions import session as sessions
 from posthouse.support import clock
 from posthouse.tracking import tracker
@@ -19,6 +23,8 @@ from posthouse.tracking.tracker import Belief
 
 MAX_HISTORY = 1000
 _WINDOW = "agent"
+#: A clock that is set while we wait must not make us spin.
+_LEAST_DELAY_SECONDS = 0.01
 #: They start no turn, so there is none to note.
 _CONTEXT_COMMANDS = ("/clear", "/new")
 
@@ -41,19 +47,39 @@ class TuiControl:
         attach: Attach,
         timings: TrackingTimings,
         *,
+        story: TuiStory,
         now: Callable[[], datetime] = clock.now,
     ) -> None:
         self._adapter = adapter
         self._attach = attach
         self._timings = timings
+        self._story = story
+        self._testimony = tools.load(attach.backend_metadata.tool).testimony
+        self._timer: asyncio.TimerHandle | None = None
+        #: Hear of every new belief, after it was told.
+        self.listeners: list[Callable[[Belief], None]] = []
         self._now = now
         self._belief = tracker.initial(now())
         self._history: deque[tuple[datetime, Belief]] = deque(maxlen=MAX_HISTORY)
 
+    @property
+    def believed(self) -> Belief:
+        """What was last believed. Asks nobody."""
+        return self._belief
+
+    def close(self) -> None:
+        """Let no time pass any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
     def seen(self) -> None:
         """Take in what the adapter shows now."""
         if (sight := self._adapter.sight) is not None:
-            self._believe(tracker.see(self._belief, sight, at=self._now(), timings=self._timings))
+            self._believe(
+                tracker.see(
+                    self._belief, sight, at=self._now(), timings=self._timings, testimony=self._testimony
+                )
+            )
 
     async def look(self) -> Belief:
         """The belief after a fresh look."""
@@ -75,6 +101,16 @@ class TuiControl:
         self._require()
         await self.look()
         return self._state()
+
+    async def belief(self) -> wire.TuiBelief:
+        """What the TUI is believed to do now, with all evidence.
+
+        Raises:
+            NoTui: The agent is headless.
+        """
+        self._require()
+        await self.look()
+        return belief_view.belief_of(self._belief, self._session, at=self._now())
 
     def history(self, query: wire.HistoryQuery) -> wire.SnapshotHistory:
         """The newest published beliefs, oldest first.
@@ -116,21 +152,44 @@ class TuiControl:
         try:
             await give()
         except AgentBusy:
-            at = self._now()
-            self._believe(tracker.withdraw(self._belief, at=at, timings=self._timings))
+            self._withdraw()
             raise
         await self.look()
 
     def _note(self) -> None:
         at = self._now()
-        self._belief = tracker.note(self._belief, at=at)
+        before, self._belief = self._belief, tracker.note(self._belief, at=at)
         self._history.append((at, self._belief))
+        self._tell(before)
+
+    def _withdraw(self) -> None:
+        self._believe(
+            tracker.withdraw(self._belief, at=self._now(), timings=self._timings, testimony=self._testimony)
+        )
 
     def _believe(self, belief: Belief) -> None:
         is_news = belief.facts != self._belief.facts or not self._history
-        self._belief = belief
+        before, self._belief = self._belief, belief
         if is_news:
             self._history.append((self._now(), belief))
+        self._tell(before)
+
+    def _tell(self, before: Belief) -> None:
+        self._story.tell(before, self._belief)
+        self._plan()
+        for listener in tuple(self.listeners):
+            listener(self._belief)
+
+    def _plan(self) -> None:
+        """Look at the belief again when time alone may change it, and not before."""
+        self.close()
+        now = self._now()
+        due_at = tracker.next_at(self._belief, at=now, timings=self._timings)
+        if due_at is None:
+            self._timer = None
+            return
+        delay = max((due_at - now).total_seconds(), _LEAST_DELAY_SECONDS)
+        self._timer = asyncio.get_running_loop().call_later(delay, self.seen)
 
     def _state(self) -> wire.TerminalState:
         return tui_view.state_of(self._belief, self._session, at=self._now(), timings=self._timings)
@@ -149,7 +208,7 @@ class TuiControl:
             tracked_session_id=identity,
             session_name=identity,
             tool=attach.backend_metadata.tool,
-            observed_tool_version=None,
+            observed_tool_version=None if manifest is None else _version_of(manifest),
             tmux_session_name=attach.tmux_session_name,
             tmux_window_name=_WINDOW,
             agent_name=None if manifest is None else manifest.agent_name,
@@ -157,3 +216,9 @@ class TuiControl:
             manifest_path=attach.manifest_path,
             session_root=None if path is None else str(path.parent),
         )
+
+
+def _version_of(manifest: Manifest) -> str | None:
+    """The CLI's version at the launch, where it was found out."""
+    policy = manifest.launch_policy_provenance
+    return None if policy is None else policy.detected_tool_version

@@ -12,6 +12,7 @@ from posthouse.tracking.tracker import Belief, Transition
 
 _EXCERPT_CHARS = 4000
 _HEAD_LINES = 10
+_PREVIEW_CHARS = 240
 
 
 def state_of(
@@ -28,6 +29,8 @@ def state_of(
         surface=shown.surface,
         turn=shown.turn,
         last_turn=shown.last_turn,
+        chat_context=shown.chat_context,
+        chat_context_diagnostic=shown.chat_context_diagnostic,
         stability=shown.stability,
         recent_transitions=tuple(_transition(one) for one in belief.transitions),
     )
@@ -50,6 +53,8 @@ def snapshot_of(belief: Belief, tool: str, *, at: datetime, timings: TrackingTim
             source=last.source,
             updated_at_utc=None if last.at is None else clock.iso_micros(last.at),
         ),
+        chat_context=facts.chat,
+        chat_context_diagnostic=_chat_diagnostic(belief.sight, tool),
         stability=wire.Stability(
             signature=belief.signature,
             stable=belief.is_stable(at, timings),
@@ -73,6 +78,26 @@ def _diagnostics(facts: Facts) -> wire.Diagnostics:
     )
 
 
+def _chat_diagnostic(sight: Sight | None, tool: str) -> wire.ContextDiagnostic | None:
+    surface = None if sight is None else sight.surface
+    if surface is None or surface.chat_diagnostic is None:
+        return None
+    name, version = _pack(surface.pack)
+    return wire.ContextDiagnostic(
+        tool_name=tool,
+        detector_name=name or tool,
+        detector_version=version or "",
+        degraded_error_type=surface.chat_diagnostic.error_type,
+        message_preview=surface.chat_diagnostic.preview[:_PREVIEW_CHARS] or None,
+    )
+
+
+def _pack(told: str) -> tuple[str | None, str | None]:
+    """Name and version of the pack that read a screen."""
+    name, _, version = told.partition(" ")
+    return name or None, version or None
+
+
 def _probe(sight: Sight, seen_at: datetime) -> wire.ProbeSnapshot:
     captured = sight.text.encode(errors="replace")
     return wire.ProbeSnapshot(
@@ -82,17 +107,19 @@ def _probe(sight: Sight, seen_at: datetime) -> wire.ProbeSnapshot:
         captured_text_hash=hashlib.sha1(captured, usedforsecurity=False).hexdigest() if captured else None,
         captured_text_length=len(sight.text),
         captured_text_excerpt=sight.text[-_EXCERPT_CHARS:],
+        matched_process_names=sight.process_names,
     )
 
 
 def _parsed(sight: Sight | None, facts: Facts, tool: str) -> wire.ParsedSurface | None:
-    if sight is None or facts.parse != "parsed":
+    if sight is None or sight.surface is None or facts.parse != "parsed":
         return None
+    preset, version = _pack(sight.surface.pack)
     lines = sight.text.split("\n")
     return wire.ParsedSurface(
         parser_family=tool,
-        parser_preset_id=None,
-        parser_preset_version=None,
+        parser_preset_id=preset,
+        parser_preset_version=version,
         availability="supported",
         business_state=facts.business,
         input_mode=facts.input_mode,

@@ -21,6 +21,7 @@ ANSWERS = {
     ("get", "/v1/control/headless/state"): {200, 422},
     ("post", "/v1/control/headless/next-prompt-session"): {200, 413, 422},
     ("get", "/v1/control/tui/state"): {200, 422},
+    ("get", "/v1/control/tui/belief"): {200, 422},
     ("get", "/v1/control/tui/history"): {200, 422},
     ("post", "/v1/control/tui/note-prompt"): {200, 413, 422},
     ("get", "/v1/reminders"): {200},

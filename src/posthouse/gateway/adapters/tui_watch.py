@@ -1,0 +1,219 @@
+"""How a TUI stands: looked at when it changes, and never when nothing does."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from posthouse.errors import Unavailable
+from posthouse.gateway.adapter import Eligibility, Standing
+from posthouse.gateway.adapters import sight
+from posthouse.gateway.adapters.link import Link
+from posthouse.gateway.adapters.witnesses import Witnesses
+from posthouse.sessions.session import Session
+from posthouse.support import processes
+from posthouse.terminal import death
+from posthouse.terminal.control import ControlClient
+from posthouse.terminal.following import PaneFollower
+from posthouse.terminal.pane import Pane
+from posthouse.terminal.screen import Surface
+from posthouse.tools.tool import Tool
+from posthouse.tracking.sight import Sight
+
+#: tmux learns of a program's end a little after the kernel.
+_DEATH_LAG_SECONDS = 0.05
+_DEATH_LOOKS = 40
+#: A session without window 0 can't be watched, only looked at.
+_NO_PANE_SECONDS = 5.0
+
+
+class TuiWatch:
+    """What was last seen of one TUI, kept true while its session lives."""
+
+    def __init__(self, session: Session, tool: Tool) -> None:
+        self.link = Link(session, output=True)
+        self.standing = gone("nobody has looked yet")
+        self.sight: Sight | None = None
+        #: The pane that runs the program now; None while none does.
+        self.pane: Pane | None = None
+        self._tool = tool
+        self._witnesses: Witnesses | None = None
+        self._names: tuple[str, ...] = ()
+        #: Looks come one after the other, so that an old one never covers a new one.
+        self._looking = asyncio.Lock()
+        self._follower: PaneFollower | None = None
+        self._due = asyncio.Event()
+        self._on_change: Callable[[], None] = lambda: None
+
+    async def open(self, on_change: Callable[[], None]) -> None:
+        """Begin to watch; *on_change* hears of everything that means something new."""
+        self._on_change = on_change
+        await self.look()
+        self.link.keep(self._follow, self._lost)
+
+    async def look(self) -> Standing:
+        """Look at everything now, transcript and hooks included."""
+        await self.link.attach_now()
+        if self._witnesses is not None:
+            await self._witnesses.refresh()
+        await self._see()
+        return self.standing
+
+    async def close(self) -> None:
+        await self.link.close()
+        if self._witnesses is not None:
+            self._witnesses.close()
+
+    async def _follow(self, client: ControlClient) -> None:
+        """Keep the standing true until cancelled, which is when the session ends."""
+        while True:
+            pane = await self._see()
+            if pane is None:
+                await asyncio.sleep(_NO_PANE_SECONDS)
+            elif pane.dead:
+                await self._keep_looking(client, pane)
+            else:
+                await first_of(self._keep_looking(client, pane), self._program_ended(pane))
+
+    async def _keep_looking(self, client: ControlClient, pane: Pane) -> None:
+        """Look whenever the pane is worth it; return when another program, or none, is in it."""
+        follower = PaneFollower(client, pane.pane_id, self._due.set)
+        self._follower = follower
+        try:
+            while True:
+                await self._due.wait()
+                self._due.clear()
+                now = await self._see()
+                if now is None or (now.pane_id, now.pid, now.dead) != (pane.pane_id, pane.pid, pane.dead):
+                    return
+        finally:
+            self._follower = None
+            follower.close()
+
+    async def _see(self) -> Pane | None:
+        """Look at the pane and say so if something changed; the pane, or None when there is none."""
+        async with self._looking:
+            pane = await self.link.agent_pane()
+            standing, seen = await self._look_at(pane)
+            self.pane = pane if standing.connectivity == "connected" else None
+            self._stand(standing, seen)
+            return pane
+
+    async def _look_at(self, pane: Pane | None) -> tuple[Standing, Sight]:
+        if pane is None:
+            is_attached = self.link.client is not None
+            return gone(self.link.reason), sight.of_nothing(self.link.reason, is_attached=is_attached)
+        if pane.dead:
+            detail = f"its program ended{_how(pane)}"
+            return gone(detail), sight.of_dead(pane, detail)
+        instance_id = instance_of(pane)
+        if instance_id is None:
+            return gone("its program is ending"), sight.of_dead(pane, "its program is ending")
+        return await self._look_at_program(pane, instance_id)
+
+    async def _look_at_program(self, pane: Pane, instance_id: str) -> tuple[Standing, Sight]:
+        assert self.link.client is not None
+        is_same = instance_id == self.standing.instance_id
+        if not is_same:
+            await self._begin(pane)
+        elif self._witnesses is not None and not self._witnesses.is_watching:
+            await self._witnesses.refresh()
+        try:
+            screen = await self.link.client.capture(pane.pane_id)
+        except Unavailable as error:
+            return gone(str(error)), sight.of_nothing(str(error), is_attached=True)
+        is_known = self.standing.is_known if is_same else await self._is_named(pane)
+        surface = self._tool.read_surface(screen)
+        standing = Standing(
+            connectivity="connected",
+            eligibility=eligibility_of(surface),
+            instance_id=instance_id,
+            is_known=is_known,
+        )
+        return standing, self._with_witnesses(sight.of_screen(pane, screen, surface, self._names))
+
+    async def _begin(self, pane: Pane) -> None:
+        """Another program is in the pane: whatever hooks and transcript said is about the old one."""
+        if self._witnesses is not None:
+            self._witnesses.close()
+        self._witnesses = Witnesses(self._tool, self.link.session, self._due.set)
+        self._names = _matching(self._tool.name, await asyncio.to_thread(processes.names_below, pane.pid))
+        if (process := processes.identify(pane.pid)) is not None:
+            await self._witnesses.begin(processes.started_at(process))
+
+    async def _is_named(self, pane: Pane) -> bool:
+        return await self.link.is_named(lambda made: made.manifest.runtime.agent_pid == pane.pid)
+
+    def _with_witnesses(self, seen: Sight) -> Sight:
+        output_at = self._follower.output_at if self._follower is not None else None
+        if self._witnesses is None:
+            return replace(seen, output_at=output_at)
+        told = self._witnesses.told
+        return replace(
+            seen,
+            output_at=output_at,
+            heard=told.heard,
+            ended=told.ended,
+            running_since_utc=told.running_since_utc,
+        )
+
+    async def _program_ended(self, pane: Pane) -> None:
+        """Return when the pane's program has ended and tmux knows it, or another has taken its place."""
+        await death.ended(pane.pid)
+        for _ in range(_DEATH_LOOKS):
+            now = await self.link.agent_pane()
+            if now is None or now.dead or now.pid != pane.pid:
+                return
+            await asyncio.sleep(_DEATH_LAG_SECONDS)
+
+    def _lost(self) -> None:
+        self.pane = None
+        self._stand(gone(self.link.reason), sight.of_nothing(self.link.reason, is_attached=False))
+
+    def _stand(self, standing: Standing, seen: Sight) -> None:
+        is_news = standing != self.standing or not seen.says_the_same_as(self.sight)
+        self.standing, self.sight = standing, seen
+        if is_news:
+            self._on_change()
+
+
+def eligibility_of(surface: Surface) -> Eligibility:
+    """What a surface means for somebody who wants to send a prompt."""
+    if surface.state in ("unknown", "exited"):
+        return "unknown"
+    return "ready" if surface.state == "ready" else "not_ready"
+
+
+def instance_of(pane: Pane) -> str | None:
+    """The program in *pane*, told apart from any other before or after it; None when it is gone."""
+    process = processes.identify(pane.pid)
+    if process is None:
+        return None
+    return f"{processes.boot_id()}:{pane.pane_id}:{process.pid}:{process.start_ticks}"
+
+
+def _matching(tool: str, names: list[str]) -> tuple[str, ...]:
+    """Those of *names* that are the tool's: `claude`, `claude-code`, `codex.js`."""
+    return tuple(name for name in names if name.casefold().split(".")[0].split("-")[0] == tool)
+
+
+async def first_of(*waits: Coroutine[Any, Any, None]) -> None:
+    """Return when one of *waits* has ended; the others are given up."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def gone(detail: str) -> Standing:
+    """An agent that is not there, and why."""
+    return Standing(connectivity="unavailable", eligibility="unknown", detail=detail)
+
+
+def _how(pane: Pane) -> str:
+    if pane.dead_signal is not None:
+        return f" by signal {pane.dead_signal}"
+    return "" if pane.dead_status is None else f" with exit code {pane.dead_status}"
