@@ -4,18 +4,24 @@ Connects straight to its listener; proxy variables count only for whoever asks f
 gateway is on this machine.
 """
 
+import http
 import http.client
 import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
 
+if TYPE_CHECKING:
+    from posthouse.clients.events import EventFeed
+
 _JSON = {"Content-Type": "application/json"}
 _MAX_ANSWER_BYTES = 8 << 20
+#: A gateway's stream of events gives a sign of life every 15 s.
+_SILENCE_SECONDS = 45.0
 _NOT_A_GATEWAY = "it answered with something that is not JSON; is that port a gateway's?"
 
 
@@ -53,11 +59,18 @@ class GatewayDenied(GatewayRefused, Denied):
     """The gateway does not serve this caller."""
 
 
+class GatewayTokenRefused(GatewayDenied):
+    """The gateway wants its token from callers beyond its machine: none was shown, or another one."""
+
+    code = "gateway_token_refused"
+
+
 class GatewayUnavailable(GatewayRefused, Unavailable):
     """The gateway is there; its agent or its disk is not."""
 
 
 _FAMILIES: Mapping[int, type[GatewayRefused]] = {
+    401: GatewayTokenRefused,
     403: GatewayDenied,
     404: GatewayNotFound,
     409: GatewayConflict,
@@ -67,15 +80,25 @@ _FAMILIES: Mapping[int, type[GatewayRefused]] = {
 
 
 class GatewayClient:
-    """One gateway, by its published address. Keeps no connection open."""
+    """One gateway, by its published address. Keeps no connection open.
+
+    *token* is what a gateway on another machine wants to see; over loopback none is needed.
+    """
 
     def __init__(
-        self, host: str, port: int, *, timeout_seconds: float = 5.0, respect_proxy: bool = False
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout_seconds: float = 5.0,
+        respect_proxy: bool = False,
+        token: str | None = None,
     ) -> None:
         # 0.0.0.0 is where it listens, not where it can be reached.
         self._address = ("127.0.0.1" if host == "0.0.0.0" else host, port)
         self._timeout_seconds = timeout_seconds
         self._respect_proxy = respect_proxy
+        self._proof = {} if token is None else {"Authorization": f"Bearer {token}"}
 
     def health(self) -> dict[str, Any]:
         return self._ask("GET", "/health")
@@ -175,6 +198,33 @@ class GatewayClient:
     def delete_reminder(self, reminder_id: str) -> dict[str, Any]:
         return self._ask("DELETE", _reminder_path(reminder_id))
 
+    def events(
+        self, *, since: str | None = None, kinds: Sequence[str] = (), follow: bool = True
+    ) -> "EventFeed":
+        """The gateway's events after *since* (an id, or `start`); without it, those to come.
+
+        Raises:
+            GatewayUnreachable: Nobody answered.
+            GatewayRefused: It said no.
+        """
+        query = {"since": since, "kinds": ",".join(kinds) or None, "follow": None if follow else "false"}
+        given = {name: value for name, value in query.items() if value is not None}
+        connection = http.client.HTTPConnection(*self._address, timeout=_SILENCE_SECONDS)
+        try:
+            connection.request("GET", f"/v1/events?{urllib.parse.urlencode(given)}", headers=self._proof)
+            response = connection.getresponse()
+            if response.status != http.HTTPStatus.OK:
+                _read(response.status, response.read(_MAX_ANSWER_BYTES))
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._unreachable(error) from error
+        except PosthouseError:
+            connection.close()
+            raise
+        from posthouse.clients.events import EventFeed
+
+        return EventFeed(connection, response)
+
     def _submit(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._ask("POST", "/v1/requests", {"schema_version": 1, "kind": kind, "payload": payload})
 
@@ -190,25 +240,31 @@ class GatewayClient:
             exchange = self._through_proxy if self._respect_proxy else self._directly
             status, answer = exchange(method, path, content)
         except (OSError, http.client.HTTPException) as error:
-            host, port = self._address
-            raise GatewayUnreachable(
-                f"the gateway at {host}:{port} does not answer: {error or type(error).__name__}"
-            ) from error
+            raise self._unreachable(error) from error
         return _read(status, answer)
+
+    def _unreachable(self, error: Exception) -> GatewayUnreachable:
+        host, port = self._address
+        return GatewayUnreachable(
+            f"the gateway at {host}:{port} does not answer: {error or type(error).__name__}"
+        )
 
     def _directly(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(*self._address, timeout=self._timeout_seconds)
         try:
-            connection.request(method, path, content, _JSON if content is not None else {})
+            connection.request(method, path, content, self._headers(content))
             response = connection.getresponse()
             return response.status, response.read(_MAX_ANSWER_BYTES)
         finally:
             connection.close()
 
+    def _headers(self, content: bytes | None) -> dict[str, str]:
+        return {**self._proof, **(_JSON if content is not None else {})}
+
     def _through_proxy(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
         host, port = self._address
         request = urllib.request.Request(
-            f"http://{host}:{port}{path}", content, _JSON if content is not None else {}, method=method
+            f"http://{host}:{port}{path}", content, self._headers(content), method=method
         )
         try:
             # `urlopen` would keep the proxies of its first call for the whole process.

@@ -32,6 +32,7 @@ from posthouse.gateway.reminders.events import ReminderStory, left_by
 from posthouse.gateway.retention import Pruner
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.status import Binding, Facts, derive, epoch_of
+from posthouse.gateway.stream.audience import Audience
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Decided, Finished, Queue
@@ -62,6 +63,7 @@ class Gateway:
         self._publisher = publisher
         self._log = log
         self.diagnostics: Diagnostics = diagnostics or NoDiagnostics()
+        self.audience = Audience(journal)
         self._slot = Slot()
         self._background = Background(log)
         self._presence = Presence(queue, adapter, log, status=self.status, on_decided=self._decided)

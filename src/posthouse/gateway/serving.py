@@ -109,7 +109,8 @@ async def prepare(
             timings=timings,
         )
         undo.pop_all()
-    return Serving(gateway, Server(app.build(gateway, shown), log), listener, log)
+    server = Server(app.build(gateway, shown), log, on_stop=gateway.audience.end)
+    return Serving(gateway, server, listener, log)
 
 
 def move_output(old: int, new: int) -> None:

@@ -3,6 +3,7 @@
 `name` is the newest part, `name.1` the one before it, and so on. Nothing that was written is written again.
 """
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,8 @@ class RotatingFile:
         self._size = os.fstat(self._descriptor).st_size
         #: The last line broke off: its writer died, or the disk was full.
         self._is_torn = self._size > 0 and not _ends_whole(path, self._size)
+        with contextlib.suppress(OSError):  # then the next line mends it, or says that the disk refuses
+            self._mend()
 
     def write(self, line: bytes) -> None:
         """Append one whole *line*, newline included.
@@ -43,9 +46,7 @@ class RotatingFile:
         """
         if self._size and self._size + len(line) > self._max_bytes:
             self._rotate()
-        if self._is_torn:
-            self._append(b"\n")
-            self._is_torn = False
+        self._mend()
         if self._lacks_first_line and self._first_line is not None:
             self._begin(self._first_line())
             self._lacks_first_line = False
@@ -53,6 +54,12 @@ class RotatingFile:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+    def _mend(self) -> None:
+        """End a line that broke off, so that the next begins a new one."""
+        if self._is_torn:
+            self._append(b"\n")
+            self._is_torn = False
 
     def _begin(self, line: bytes) -> None:
         before = self._size

@@ -115,7 +115,7 @@ def serving(folder: Path, agent: Callable[[], FakeAgent], *, host: gf.Host = "12
     async def serve() -> None:
         log = running_log(session.gateway_root / gf.LOG)
         async with opened(session, agent(), binding) as gateway:
-            server = Server(app.build(gateway, shown), log)
+            server = Server(app.build(gateway, shown), log, on_stop=gateway.audience.end)
             loop = asyncio.get_running_loop()
             loop.set_exception_handler(lambda _, what: log.error("loop", exc_info=what.get("exception")))
             stops.append(lambda: loop.call_soon_threadsafe(server.stop))

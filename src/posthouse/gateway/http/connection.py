@@ -7,6 +7,8 @@ the project is pinned.
 
 import asyncio
 import logging
+import socket
+import struct
 from typing import Literal
 
 import httptools
@@ -25,6 +27,10 @@ _MAX_GUESTS = 128
 _MAX_WAITING = 64
 _HEAD_SECONDS = 10.0
 _STALL_SECONDS = 10.0
+#: The extension by which an application drops a peer that does not read.
+HANG_UP = "posthouse.hang_up"
+#: Closing resets.
+_NO_LINGER = struct.pack("ii", 1, 0)
 #: What may come without telling us anything: half a line, a trailer, empty lines.
 _MAX_STRAY_BYTES = 64 << 10
 
@@ -112,6 +118,8 @@ class Connection(HttpToolsProtocol):
         self._await_nothing()
         if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
             return False
+        if self.cycle.response_started and not self.flow.write_paused:
+            return False  # a stream that waits for something to tell; its reader has most likely left
         self.cycle.keep_alive = False
         return True
 
@@ -158,6 +166,7 @@ class Connection(HttpToolsProtocol):
         if len(self.pipeline) >= _MAX_WAITING:
             raise _Unfit  # what waits is answered, then the connection ends
         super().on_headers_complete()
+        self.scope["extensions"] = {HANG_UP: {"call": self._drop}}
         self._progress("body")
         if is_upgrade:
             self.cycle.keep_alive = False  # served as plain HTTP, once
@@ -211,6 +220,12 @@ class Connection(HttpToolsProtocol):
     def _is_sending(self) -> bool:
         """Whether the peer may be in the middle of something."""
         return self._is_deaf or (self.cycle is not None and self.cycle.more_body)
+
+    def _drop(self) -> None:
+        """End the connection at once, and let the kernel forget what the peer did not read."""
+        if (end := self.transport.get_extra_info("socket")) is not None:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.transport.abort()
 
     # What takes too long
 

@@ -7,6 +7,7 @@ from posthouse.gateway.control import routes as control_routes
 from posthouse.gateway.http.route import Route
 from posthouse.gateway.reminders import routes as reminder_routes
 from posthouse.gateway.service import Gateway
+from posthouse.gateway.stream import routes as stream_routes
 
 
 async def health(gateway: Gateway, _: None) -> wire.Health:
@@ -68,4 +69,5 @@ ROUTES = (
     ),
     *control_routes.ROUTES,
     *reminder_routes.ROUTES,
+    *stream_routes.ROUTES,
 )

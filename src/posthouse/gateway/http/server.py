@@ -8,6 +8,7 @@ import asyncio
 import logging
 import socket
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 
 import uvicorn
@@ -70,10 +71,13 @@ class _DatedHouse(House):
 class Server(uvicorn.Server):
     """A uvicorn server that waits for one event instead of ticking.
 
-    *log* gets the traceback when *app* fails; what peers do wrong is told to them alone.
+    *log* gets the traceback when *app* fails; what peers do wrong is told to them alone. *on_stop* is
+    called first of all when it is to stop, to end what would go on by itself.
     """
 
-    def __init__(self, app: ASGIApp, log: logging.Logger) -> None:
+    def __init__(
+        self, app: ASGIApp, log: logging.Logger, *, on_stop: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -89,9 +93,11 @@ class Server(uvicorn.Server):
         )
         self.server_state = _DatedHouse(log)
         self._stopping = asyncio.Event()
+        self._on_stop = on_stop
 
     def stop(self) -> None:
         """Finish what is being answered and return from `listen`."""
+        self._on_stop()
         self.should_exit = True
         self._stopping.set()
 

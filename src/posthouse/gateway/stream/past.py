@@ -40,7 +40,8 @@ class Past:
             self._opened = opened.pop_all()
         #: The number of the oldest line that is kept; 1 more than the last when there is none.
         self.first = self._parts[0].first if self._parts else 1
-        self._number = 0
+        #: The number of the last line that was read or passed over.
+        self.number = 0
         self._skip_to(after)
 
     def __enter__(self) -> "Past":
@@ -59,10 +60,10 @@ class Past:
             lines = self._whole_lines()
             if not lines:
                 self._parts = self._parts[1:]
-                self._number = self._parts[0].first - 1 if self._parts else self._number
+                self.number = self._parts[0].first - 1 if self._parts else self.number
             for line in lines:
-                self._number += 1
-                event = decoded(self._number, line.rstrip(b"\n"))
+                self.number += 1
+                event = decoded(self.number, line.rstrip(b"\n"))
                 if event is not None and event.kind != PART_BEGUN:
                     found.append(event)
         return found
@@ -78,9 +79,9 @@ class Past:
         while len(self._parts) > 1 and self._parts[1].first <= after:
             self._parts = self._parts[1:]
         if self._parts:
-            self._number = self._parts[0].first - 1
-        while self._parts and self._number < after and self._parts[0].stream.readline():
-            self._number += 1
+            self.number = self._parts[0].first - 1
+        while self._parts and self.number < after and self._parts[0].stream.readline():
+            self.number += 1
 
 
 def line_count(path: Path) -> int:
@@ -90,13 +91,14 @@ def line_count(path: Path) -> int:
         return parts[-1].first - 1 + _lines_in(parts[-1].stream) if parts else 0
 
 
-def holds(path: Path, position: Position) -> bool:
-    """Whether the history that is kept leads on from *position* without a gap."""
+def look_up(path: Path, position: Position) -> tuple[int, bool]:
+    """The number of the oldest line that is kept, and whether what is kept leads on from *position*."""
     with Past(path, after=position.number - 1) as past:
-        if position.number == past.first - 1:
-            return True  # everything after it is there
+        if position.number < past.first:
+            return past.first, position.number == past.first - 1
         found = past.next()
-    return bool(found) and found[0].position == position
+    is_it = bool(found) and found[0].position == position
+    return past.first, is_it or position.check is None
 
 
 def _open_parts(path: Path, opened: contextlib.ExitStack) -> list[_Part]:

@@ -27,6 +27,7 @@ ANSWERS = {
     ("get", "/v1/reminders"): {200},
     ("post", "/v1/reminders"): {200, 409, 413, 422},
     ("get", ONE_REMINDER): {200, 404},
+    ("get", "/v1/events"): {200, 422},
     ("put", ONE_REMINDER): {200, 404, 409, 413, 422},
     ("delete", ONE_REMINDER): {200, 404},
 }
