@@ -25,9 +25,10 @@ _MAY_IMPORT = {
     "terminal": _VOCABULARY,
     "tools": _VOCABULARY | {"terminal"},
     **dict.fromkeys(_COMPONENTS, _VOCABULARY | _DRIVEN),
-    **dict.fromkeys(_PROCESSES, _VOCABULARY | _DRIVEN | _COMPONENTS),
+    "web": _VOCABULARY,
+    **dict.fromkeys(_PROCESSES, _VOCABULARY | _DRIVEN | _COMPONENTS | {"web"}),
     "cli": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES,
-    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES,
+    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES | {"web"},
 }
 
 

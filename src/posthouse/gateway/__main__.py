@@ -22,13 +22,13 @@ from posthouse.contracts import names
 from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
 from posthouse.gateway import serving
 from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
-from posthouse.gateway.http.server import bind
 from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints, locks
 from posthouse.support.files import private_folder
+from posthouse.web.server import bind
 
 _DISK_SAYS_NO = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES)
 

@@ -14,15 +14,16 @@ from dataclasses import dataclass, field
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway import adapters, files
 from posthouse.gateway.diagnostics import open_diagnostics
-from posthouse.gateway.http import app, token
+from posthouse.gateway.http import app
 from posthouse.gateway.http.diagnostics import LogWarnings
-from posthouse.gateway.http.server import Server
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
+from posthouse.web import token
+from posthouse.web.server import Server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ async def prepare(
     output = output or Output()
     root = session.gateway_root
     # Callers beyond this machine show a token; on loopback the kernel says who calls.
-    shown = None if binding.host == "127.0.0.1" else token.provide(root)
+    shown = None if binding.host == "127.0.0.1" else token.provide(root / gf.TOKEN)
     async with AsyncExitStack() as undo:
         queue = await open_queue(root / gf.QUEUE)
         undo.push_async_callback(queue.close)

@@ -12,8 +12,7 @@ import uvloop
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import manifest as m
 from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
-from posthouse.gateway.http import app, token
-from posthouse.gateway.http.server import Server, bind
+from posthouse.gateway.http import app
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
@@ -22,6 +21,8 @@ from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
+from posthouse.web import token
+from posthouse.web.server import Server, bind
 
 _START_SECONDS = 30.0
 

@@ -11,9 +11,9 @@ import pytest
 
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway.http import body, connection, parting
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving
+from posthouse.web import body, connection, parting
 
 HEALTHY = {"protocol_version": "v1", "status": "ok"}
 INTERRUPT = b'{"kind":"interrupt","payload":{}}'

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway.http import connection, door
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving, session_in
+from posthouse.web import connection, door
 
 NOBODY = 65534
 HEALTHY = {"protocol_version": "v1", "status": "ok"}
@@ -178,7 +178,7 @@ def test_a_token_that_others_can_read_opens_no_listener(tmp_path: Path) -> None:
     done = subprocess.run([*GATEWAY, str(root)], capture_output=True, text=True, timeout=60)
 
     assert done.returncode == 1
-    told = f"{exposed} is not a file of this user alone; remove it and attach again to get a new token"
+    told = f"{exposed} is not a file of this user alone; remove it and start again to get a new token"
     assert done.stderr == f"gateway: {told}\n"
 
 

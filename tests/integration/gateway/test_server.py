@@ -15,8 +15,8 @@ import pytest
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from posthouse.gateway.http import connection
-from posthouse.gateway.http.server import PortTaken, Server, bind
+from posthouse.web import connection
+from posthouse.web.server import PortTaken, Server, bind
 
 ASK = """
 import http.client, sys

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts.gateway_http import GatewayStatus
-from posthouse.gateway.http.refusals import Structured
+from posthouse.web.refusals import Structured
 
 DISPATCHED = "Prompt dispatched."
 UNCONFIRMED = "The prompt is being given to the agent; that it took it is not confirmed yet."

@@ -6,8 +6,8 @@ from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts import gateway_tui_http as tui_wire
 from posthouse.contracts.gateway_http import SubmitPromptPayload
 from posthouse.gateway.control.answers import Answer
-from posthouse.gateway.http.route import Route
 from posthouse.gateway.service import Gateway
+from posthouse.web.route import Route
 
 _NOT_HEADLESS = {422: "The agent is a TUI.", 503: "The session's manifest can't be read."}
 _NO_TUI = {422: "The agent is headless and has no TUI."}

@@ -12,13 +12,13 @@ from posthouse.contracts import names
 from posthouse.errors import Conflict, PosthouseError
 from posthouse.gateway import serving
 from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
-from posthouse.gateway.http.server import bind
 from posthouse.gateway.serving import Serving
 from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support import files, locks
+from posthouse.web.server import bind
 
 _FIRST_RETRY_SECONDS = 1.0
 _LAST_RETRY_SECONDS = 60.0

@@ -1,87 +1,53 @@
-"""The HTTP application of one gateway, built from the table of routes."""
+"""The HTTP application of one gateway."""
 
-from collections.abc import Awaitable, Callable
+from typing import Any
 
-from pydantic import ValidationError
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route as StarletteRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from posthouse.errors import PosthouseError
-from posthouse.gateway.http import refusals
-from posthouse.gateway.http.body import read_json
+from posthouse.gateway.diagnostics import Diagnostics
 from posthouse.gateway.http.diagnostics import note_invalid, note_refused, watched
-from posthouse.gateway.http.door import Door
-from posthouse.gateway.http.route import Addressed, Route
 from posthouse.gateway.http.routes import ROUTES
 from posthouse.gateway.service import Gateway
+from posthouse.queue import QueueFull
+from posthouse.web import app as web
+from posthouse.web.door import Door, Refusal
+
+#: Not the notifier's, which are `/v1/mail-notifier`.
+_MAIL_ROUTES = "/v1/mail/"
+NO_MAIL_HERE = Refusal(
+    status=503, detail="Mail is served only by gateways that listen on 127.0.0.1; attach this one there"
+)
 
 
 def build(gateway: Gateway, token: bytes | None = None) -> ASGIApp:
     """The application that serves *gateway*; with *token*, also to those beyond this machine who show it."""
-    app = Starlette(
-        routes=[
-            StarletteRoute(route.path, _endpoint(route, gateway), methods=[route.method]) for route in ROUTES
-        ],
-        exception_handlers={
-            refusals.InvalidBody: refusals.on_invalid_body,
-            refusals.Structured: refusals.on_structured,
-            PosthouseError: refusals.on_refusal,
-            HTTPException: refusals.on_http_error,
-            Exception: refusals.on_crash,
-        },
+    app: ASGIApp = web.build(
+        gateway, ROUTES, witness=_Witness(gateway.diagnostics), statuses={QueueFull: 429}
     )
-    # A path with a slash too many is another path; redirects would repeat the caller's Host.
-    app.router.redirect_slashes = False
+    if token is not None:
+        app = without_mail(app)
     return watched(Door(app, token), gateway.diagnostics)
 
 
-def _endpoint(route: Route, gateway: Gateway) -> Callable[[Request], Awaitable[Response]]:
-    """Decode, call, encode."""
+def without_mail(app: ASGIApp) -> ASGIApp:
+    """*app* for a listener beyond loopback, where mail is not served, not even to this machine."""
 
-    async def endpoint(http: Request) -> Response:
-        try:
-            order = await _decode(route, http)
-        except refusals.InvalidBody as error:
-            note_invalid(gateway.diagnostics, http.scope, error.problems)
-            raise
-        try:
-            answer = await route.handler(gateway, order)
-        except PosthouseError as error:
-            note_refused(gateway.diagnostics, http.scope, error)
-            raise
-        if isinstance(answer, Response):
-            return answer
-        return Response(answer.model_dump_json(), route.success, media_type="application/json")
+    async def mailless(scope: Scope, receive: Receive, send: Send) -> None:
+        is_mail = scope["type"] == "http" and scope["path"].startswith(_MAIL_ROUTES)
+        await (NO_MAIL_HERE if is_mail else app)(scope, receive, send)
 
-    return endpoint
+    return mailless
 
 
-async def _decode(route: Route, http: Request) -> object:
-    order = _query(route, http) if route.query is not None else await _body(route, http)
-    if not http.path_params and not route.headers:
-        return order
-    heard = {name: http.headers[name] for name in route.headers if name in http.headers}
-    return Addressed(names=http.path_params, body=order, headers=heard)
+class _Witness:
+    """Notes refusals in the diagnostic log."""
 
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
 
-async def _body(route: Route, http: Request) -> object:
-    if route.request is None:
-        return None
-    body = await read_json(http)
-    try:
-        order: object = route.request.validate_json(body)
-    except ValidationError as error:
-        raise refusals.InvalidBody(refusals.problems_of(error, body)) from error
-    return order
+    def invalid(self, scope: Scope, problems: list[dict[str, Any]]) -> None:
+        note_invalid(self._diagnostics, scope, problems)
 
-
-def _query(route: Route, http: Request) -> object:
-    assert route.query is not None
-    try:
-        return route.query.model_validate_strings(dict(http.query_params))
-    except ValidationError as error:
-        raise refusals.InvalidBody(refusals.problems_of_query(error)) from error
+    def refused(self, scope: Scope, error: PosthouseError) -> None:
+        note_refused(self._diagnostics, scope, error)

@@ -1,145 +1,24 @@
-"""The OpenAPI document of the gateway, made from the table of routes.
+"""The OpenAPI document of the gateway.
 
 `python -m posthouse.gateway.http.openapi` writes it to standard output.
 """
 
-import json
-import re
 import sys
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-
-from posthouse import __version__
-from posthouse.contracts.gateway_http import Invalid
-from posthouse.gateway.http.route import Route
 from posthouse.gateway.http.routes import ROUTES
+from posthouse.web import openapi
 
-#: What any request may get before its route is asked.
-_EVERYWHERE = {
-    400: "It is not HTTP/1.1, or broke off.",
-    401: "A caller from beyond this machine did not show the gateway's token.",
-    403: "The caller is another user, or a web page.",
-    408: "It came too slowly.",
-    414: "The target is too long.",
-    431: "The head is too large.",
-    501: "The body has a transfer coding other than chunked.",
-    503: "There are too many connections.",
-    505: "It is of another version of HTTP.",
-}
-_WITH_BODY = {413: "The body is too large."}
-_TOKEN = {
-    "type": "http",
-    "scheme": "bearer",
-    "description": "For callers from beyond this machine, where the gateway listens on 0.0.0.0.",
-}
-_NAME = re.compile(r"\{(\w+)\}")
-_REFS = "#/components/schemas/{model}"
-_Wanted = tuple[str, Literal["validation", "serialization"], TypeAdapter[Any]]
+_TITLE = "Posthouse gateway"
 
 
 def document() -> dict[str, Any]:
-    """The document. The same table always gives the same document."""
-    inputs: list[_Wanted] = [
-        (_key(route), "validation", route.request) for route in ROUTES if route.request is not None
-    ]
-    outputs: list[_Wanted] = [
-        (_key(route), "serialization", TypeAdapter(route.response))
-        for route in ROUTES
-        if route.response is not None
-    ]
-    refusals: set[type[BaseModel]] = {Invalid, *(route.refusal for route in ROUTES)}
-    errors: list[_Wanted] = [
-        (model.__name__, "serialization", TypeAdapter(model))
-        for model in sorted(refusals, key=lambda model: model.__name__)
-    ]
-    schemas, definitions = TypeAdapter.json_schemas([*inputs, *outputs, *errors], ref_template=_REFS)
-    paths: dict[str, Any] = {}
-    for route in ROUTES:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Posthouse gateway", "version": __version__},
-        "security": [{}, {"token": []}],
-        "paths": paths,
-        "components": {"schemas": definitions.get("$defs", {}), "securitySchemes": {"token": _TOKEN}},
-    }
-
-
-def _operation(route: Route, schemas: Any) -> dict[str, Any]:
-    operation: dict[str, Any] = {"summary": route.summary, "operationId": route.handler.__name__}
-    if parameters := [*_names(route), *_query(route), *_headers(route)]:
-        operation["parameters"] = parameters
-    if route.request is not None:
-        body = schemas[_key(route), "validation"]
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
-    operation["responses"] = _responses(route, schemas)
-    return operation
-
-
-def _responses(route: Route, schemas: Any) -> dict[str, Any]:
-    plain, own = schemas["Refusal", "serialization"], schemas[route.refusal.__name__, "serialization"]
-    either = own if own == plain else {"anyOf": [own, plain]}
-    before = _EVERYWHERE | (_WITH_BODY if route.request else {})
-    responses = {status: _content(reason, plain) for status, reason in before.items()}
-    responses[401]["headers"] = {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
-    for status, reason in route.refusals.items():
-        told = f"{reason} {before[status]}" if status in before else reason
-        responses[status] = _content(told, either if status in before else own)
-    if route.request is not None or route.query is not None:
-        invalid = {"anyOf": [schemas["Invalid", "serialization"], own]}
-        responses[422] = _content("The request must be changed.", invalid)
-    responses[route.success] = _success(route, schemas)
-    return {str(status): responses[status] for status in sorted(responses)}
-
-
-def _success(route: Route, schemas: Any) -> dict[str, Any]:
-    text = {"type": "string"}
-    schema = text if route.response is None else schemas[_key(route), "serialization"]
-    success: dict[str, Any] = {
-        "description": "It was done.",
-        "content": {route.media_type: {"schema": schema}},
-    }
-    if route.gives:
-        success["headers"] = {
-            name: {"description": told, "schema": {"type": "string"}} for name, told in route.gives.items()
-        }
-    return success
-
-
-def _names(route: Route) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in _NAME.findall(route.path)
-    ]
-
-
-def _query(route: Route) -> list[dict[str, Any]]:
-    properties = route.query.model_json_schema()["properties"] if route.query else {}
-    return [
-        {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in properties.items()
-    ]
-
-
-def _headers(route: Route) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "header", "required": False, "description": told, "schema": {"type": "string"}}
-        for name, told in route.headers.items()
-    ]
-
-
-def _key(route: Route) -> str:
-    return f"{route.method} {route.path}"
-
-
-def _content(description: str, schema: Any) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
+    return openapi.document(_TITLE, ROUTES)
 
 
 def render() -> str:
     """The document as it is committed."""
-    return json.dumps(document(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return openapi.render(_TITLE, ROUTES)
 
 
 if __name__ == "__main__":

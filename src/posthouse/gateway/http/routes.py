@@ -4,10 +4,10 @@ from pydantic import TypeAdapter
 
 from posthouse.contracts import gateway_http as wire
 from posthouse.gateway.control import routes as control_routes
-from posthouse.gateway.http.route import Route
 from posthouse.gateway.reminders import routes as reminder_routes
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.stream import routes as stream_routes
+from posthouse.web.route import Route
 
 
 async def health(gateway: Gateway, _: None) -> wire.Health:

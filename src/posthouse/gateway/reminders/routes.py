@@ -3,8 +3,8 @@
 from pydantic import TypeAdapter
 
 from posthouse.contracts import gateway_reminders_http as wire
-from posthouse.gateway.http.route import Addressed, Route
 from posthouse.gateway.service import Gateway
+from posthouse.web.route import Addressed, Route
 
 _ALL = "/v1/reminders"
 _ONE = "/v1/reminders/{reminder_id}"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from posthouse.gateway.http.connection import HANG_UP
 from posthouse.gateway.stream.audience import Audience
 from posthouse.gateway.stream.event import Event, Position
 from posthouse.gateway.stream.reader import Reader, Told
+from posthouse.web.connection import HANG_UP
 
 MEDIA_TYPE = "text/event-stream"
 #: Between signs of life, so that both sides notice when the other is gone.

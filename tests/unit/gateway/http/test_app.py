@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from posthouse.gateway.http import app, body
+from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.testing.gateway import Answer, FakeAgent, call
+from posthouse.web import body
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Content = bytes | Mapping[str, Any] | None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from posthouse.gateway.http.door import Refusal
+from posthouse.web.door import Refusal
 
 MAX_BYTES = 32 << 10
 MAX_FIELDS = 100

@@ -5,7 +5,7 @@ import asyncio
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from posthouse.gateway.http.refusals import InvalidBody, problem
+from posthouse.web.refusals import InvalidBody, problem
 
 MAX_BYTES = 1 << 20
 _MAX_SECONDS = 15.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from posthouse.gateway.http.request_head import Head, check
+from posthouse.web.request_head import Head, check
 
 HOST = (b"host", b"127.0.0.1:43123")
 

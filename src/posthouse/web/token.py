@@ -1,7 +1,7 @@
-"""The token that peers beyond loopback show: one line in a file of the gateway's folder.
+"""The token that peers beyond loopback show: one line in a file.
 
-It is made when a gateway first listens beyond loopback, and kept, so that callers go on after a restart.
-To get another one, remove the file and attach again.
+It is made when a process first listens beyond loopback, and kept, so that callers go on after a restart.
+To get another one, remove the file and start again.
 """
 
 import hmac
@@ -11,7 +11,6 @@ import secrets
 import stat
 from pathlib import Path
 
-from posthouse.contracts import gateway_files as gf
 from posthouse.errors import Conflict
 from posthouse.support import files
 
@@ -27,13 +26,12 @@ class NoToken(Conflict):
     code = "no_token"
 
 
-def provide(gateway_root: Path) -> bytes:
-    """The token of the gateway in *gateway_root*, made if there is none. On disk when this returns.
+def provide(path: Path) -> bytes:
+    """The token in *path*, made if there is none. On disk when this returns.
 
     Raises:
         NoToken: The disk refused it, others could have read or written it, or the file holds something else.
     """
-    path = gateway_root / gf.TOKEN
     if not os.path.lexists(path):  # a broken link is not nothing
         _make(path)
     return _read(path)
@@ -75,4 +73,4 @@ def _open_itself(path: str, flags: int) -> int:
 
 
 def _unfit(path: Path, fault: str) -> NoToken:
-    return NoToken(f"{path} {fault}; remove it and attach again to get a new token")
+    return NoToken(f"{path} {fault}; remove it and start again to get a new token")

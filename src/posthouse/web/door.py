@@ -14,12 +14,10 @@ from typing import Any, Literal
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from posthouse.gateway.http import token
 from posthouse.support import peers
+from posthouse.web import token
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
-#: Not the notifier's, which are `/v1/mail-notifier`.
-_MAIL_ROUTES = "/v1/mail/"
 
 Peer = Literal["own", "stranger", "remote"]
 
@@ -42,21 +40,18 @@ class Refusal:
 NOT_FROM_HERE = Refusal(status=403, detail="Only connections from this machine are served")
 NO_TOKEN = Refusal(
     status=401,
-    detail="From beyond this machine, show the gateway's token: Authorization: Bearer TOKEN",
+    detail="From beyond this machine, show the token: Authorization: Bearer TOKEN",
     headers={"www-authenticate": "Bearer"},
 )
 WRONG_TOKEN = Refusal(
     status=401,
-    detail="That is not this gateway's token",
+    detail="That is not the token",
     headers={"www-authenticate": 'Bearer error="invalid_token"'},
 )
 FOREIGN_HOST = Refusal(
     status=403, detail="The Host header must name this machine's loopback, for example 127.0.0.1"
 )
 FOREIGN_PAGE = Refusal(status=403, detail="Web pages of another origin are not served")
-NO_MAIL_HERE = Refusal(
-    status=503, detail="Mail is served only by gateways that listen on 127.0.0.1; attach this one there"
-)
 
 
 def peer_of(peername: Any, sockname: Any) -> Peer:
@@ -102,8 +97,6 @@ def refusal(scope: Scope, wanted: bytes | None) -> Refusal | None:
         return FOREIGN_HOST
     if any([origin] != [f"http://{host}" for host in hosts] for origin in _values(scope, b"origin")):
         return FOREIGN_PAGE
-    if wanted is not None and scope["path"].startswith(_MAIL_ROUTES):
-        return NO_MAIL_HERE
     return None
 
 

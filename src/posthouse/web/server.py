@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from posthouse.errors import Conflict
-from posthouse.gateway.http.connection import Connection, House
+from posthouse.web.connection import Connection, House
 
 _BACKLOG = 512
 _GRACE_SECONDS = 2

@@ -11,11 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
-from posthouse.queue import QueueFull
 
-#: Families by what the caller does next, most particular first.
+#: Families by what the caller does next.
 STATUSES: Mapping[type[PosthouseError], int] = {
-    QueueFull: 429,
     InvalidInput: 422,
     NotFound: 404,
     Conflict: 409,
@@ -119,8 +117,9 @@ async def on_structured(_: Request, error: Exception) -> Response:
     return JSONResponse({"detail": error.detail.model_dump(mode="json")}, error.status)
 
 
-async def on_refusal(_: Request, error: Exception) -> Response:
-    status = next(status for family, status in STATUSES.items() if isinstance(error, family))
+def answer(error: Exception, statuses: Mapping[type[PosthouseError], int]) -> Response:
+    """What a refusal says. The first of *statuses* that fits counts: the most particular come first."""
+    status = next(status for family, status in statuses.items() if isinstance(error, family))
     return JSONResponse({"detail": str(error)}, status)
 
 

@@ -15,10 +15,10 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from posthouse.gateway.http import door, request_head
-from posthouse.gateway.http.door import Refusal
-from posthouse.gateway.http.parting import PartingTransport
-from posthouse.gateway.http.request_head import Head
+from posthouse.web import door, request_head
+from posthouse.web.door import Refusal
+from posthouse.web.parting import PartingTransport
+from posthouse.web.request_head import Head
 
 _MAX_CONNECTIONS = 512
 #: Of those, for others than our own user: nobody else can fill the house.

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.contracts import gateway_files as gf
-from posthouse.gateway.http import token
+from posthouse.web import token
 
+NAME = "token"
 GOOD = b"0123456789abcdefghijklmnopqrstuv\n"
 
 
 def test_it_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     """The second call gives the same one; the file is 0600."""
-    made = token.provide(tmp_path)
-    path = tmp_path / gf.TOKEN
+    made = token.provide(tmp_path / NAME)
+    path = tmp_path / NAME
 
-    assert token.provide(tmp_path) == made == path.read_bytes().strip()
+    assert token.provide(tmp_path / NAME) == made == path.read_bytes().strip()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert len(made) == 43
-    assert [entry.name for entry in tmp_path.iterdir()] == [gf.TOKEN]
+    assert [entry.name for entry in tmp_path.iterdir()] == [NAME]
 
 
 def test_two_gateways_have_two(tmp_path: Path) -> None:
@@ -30,16 +30,16 @@ def test_two_gateways_have_two(tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
 
-    assert token.provide(folders[0]) != token.provide(folders[1])
+    assert token.provide(folders[0] / NAME) != token.provide(folders[1] / NAME)
 
 
 def test_one_of_the_owners_own_is_taken(tmp_path: Path) -> None:
     """Who writes the file first, chooses."""
-    path = tmp_path / gf.TOKEN
+    path = tmp_path / NAME
     path.touch(0o600)
     path.write_bytes(GOOD)
 
-    assert token.provide(tmp_path) == GOOD.strip()
+    assert token.provide(tmp_path / NAME) == GOOD.strip()
 
 
 def _written(content: bytes, mode: int = 0o600) -> Callable[[Path], None]:
@@ -76,16 +76,16 @@ UNFIT = {
 @pytest.mark.parametrize(("make", "fault"), UNFIT.values(), ids=UNFIT.keys())
 def test_what_others_could_know_is_no_token(tmp_path: Path, make: Callable[[Path], None], fault: str) -> None:
     """The error says what is wrong with the file and what to do, not what is in it."""
-    path = tmp_path / gf.TOKEN
+    path = tmp_path / NAME
     make(path)
 
     with pytest.raises(token.NoToken) as refused:
-        token.provide(tmp_path)
+        token.provide(tmp_path / NAME)
 
-    assert str(refused.value) == f"{path} {fault}; remove it and attach again to get a new token"
+    assert str(refused.value) == f"{path} {fault}; remove it and start again to get a new token"
 
 
 def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
     """Without a token there is no listener beyond loopback."""
     with pytest.raises(token.NoToken, match="can't be written: No such file or directory"):
-        token.provide(tmp_path / "missing")
+        token.provide(tmp_path / "missing" / NAME)

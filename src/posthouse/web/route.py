@@ -2,18 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from starlette.responses import Response
 
 from posthouse.contracts.gateway_http import Refusal
 
-if TYPE_CHECKING:
-    from posthouse.gateway.service import Gateway
-
-#: A `Response` is sent as it is; anything else is encoded with the route's status.
-Handler = Callable[["Gateway", Any], Awaitable[BaseModel | Response]]
+#: Gets the process's service. A `Response` is sent as it is; the rest is encoded with the route's status.
+Handler = Callable[[Any, Any], Awaitable[BaseModel | Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
