@@ -1,0 +1,168 @@
+"""Mail as whoever reads or writes it sees it, whatever carries it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+TransportName = Literal["filesystem", "stalwart"]
+AttachmentKind = Literal["path_ref", "managed_copy", "transport_owned"]
+Placement = Literal["append", "prepend"]
+Scheme = Literal["none", "shared-token", "hmac-sha256", "jws"]
+ReplyPolicy = Literal["none", "operator_mailbox"]
+ReadState = Literal["any", "read", "unread"]
+AnsweredState = Literal["any", "answered", "unanswered"]
+
+INBOX, SENT, ARCHIVE, DRAFTS = "inbox", "sent", "archive", "drafts"
+_PREVIEW_CHARS = 240
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Party:
+    """A sender or receiver."""
+
+    address: str
+    display_name: str | None = None
+    principal_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file that goes with a message. Its content is fetched with `Transport.save_attachment`."""
+
+    attachment_id: str
+    kind: AttachmentKind
+    media_type: str
+    locator: str | None = None
+    size_bytes: int | None = None
+    sha256: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifyBlock:
+    """What the sender wants to stand in the wake-up prompt itself."""
+
+    text: str
+    placement: Placement = "append"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifyAuth:
+    """What the sender offers as proof that its notice may be shown."""
+
+    scheme: Scheme = "none"
+    token: str | None = None
+    iss: str | None = None
+    iat: str | None = None
+    exp: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message as its mailbox holds it."""
+
+    message_ref: str
+    thread_ref: str | None
+    created_at_utc: str
+    subject: str
+    sender: Party
+    to: tuple[Party, ...] = ()
+    cc: tuple[Party, ...] = ()
+    reply_to: tuple[Party, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    read: bool | None = None
+    answered: bool | None = None
+    archived: bool | None = None
+    box: str | None = None
+    body_preview: str | None = None
+    #: None where it was not asked for.
+    body_text: str | None = None
+    notify_block: NotifyBlock | None = None
+    notify_auth: NotifyAuth | None = None
+
+    @property
+    def unread(self) -> bool | None:
+        return None if self.read is None else not self.read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which messages a listing holds: the newest that fit, newest first."""
+
+    box: str = INBOX
+    read_state: ReadState = "any"
+    answered_state: AnsweredState = "any"
+    archived: bool | None = None
+    limit: int | None = None
+    #: Inclusive lower bound on `created_at_utc`, ISO-8601.
+    since: str | None = None
+    include_body: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enclosure:
+    """A file that its sender attaches."""
+
+    path: Path
+    label: str | None = None
+    #: True: the mailbox keeps its own copy. False: the message names the file where it lies.
+    is_copied: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A new message. Without a `notify_block`, the first `houmao-notify` fence of the body becomes one."""
+
+    to: tuple[str, ...]
+    subject: str
+    body: str
+    cc: tuple[str, ...] = ()
+    enclosures: tuple[Enclosure, ...] = ()
+    notify_block: NotifyBlock | None = None
+    notify_auth: NotifyAuth | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What the operator leaves in this mailbox."""
+
+    subject: str
+    body: str
+    reply_policy: ReplyPolicy = "operator_mailbox"
+    enclosures: tuple[Enclosure, ...] = ()
+    notify_block: NotifyBlock | None = None
+    notify_auth: NotifyAuth | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A reply: to whom and under which subject follows from the message it answers."""
+
+    message_ref: str
+    body: str
+    enclosures: tuple[Enclosure, ...] = ()
+    notify_block: NotifyBlock | None = None
+    notify_auth: NotifyAuth | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What to change of a message's state. None leaves it."""
+
+    read: bool | None = None
+    answered: bool | None = None
+    archived: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """Where an attachment was saved to."""
+
+    path: Path
+    attachment: Attachment
+
+
+def preview(body: str) -> str:
+    """The first 240 characters of *body*, whitespace collapsed."""
+    collapsed = " ".join(body.split())
+    return collapsed if len(collapsed) <= _PREVIEW_CHARS else collapsed[: _PREVIEW_CHARS - 3] + "..."
