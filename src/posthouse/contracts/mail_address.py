@@ -11,7 +11,9 @@ OPERATOR_ADDRESS = f"{OPERATOR_PRINCIPAL}@{DOMAIN}"
 OPERATOR_ROLE = "system_operator"
 OPERATOR_DISPLAY_NAME = "Houmao Operator"
 
-_ADDRESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\Z", re.ASCII)
+_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
+_ADDRESS = re.compile(rf"{_PATTERN}\Z", re.ASCII)
+_STASHED = re.compile(rf"({_PATTERN})--[0-9a-f]{{32}}\Z", re.ASCII)
 #: An address is the name of a folder.
 _MAX_CHARS = 200
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
@@ -30,10 +32,21 @@ def check(text: str) -> str:
         BadAddress: It is not; the message says what an address looks like.
     """
     address = text.strip()
-    if not _ADDRESS.match(address) or ".." in address or len(address) > _MAX_CHARS:
+    if not is_address(address):
         hint = f"; did you mean {default_address(address)}?" if "@" not in address and address else ""
         raise BadAddress(f"{text!r} is not a full mail address such as name@{DOMAIN}{hint}")
     return address
+
+
+def is_address(text: str) -> bool:
+    """Whether *text* is a full mail address, and thereby one safe path segment."""
+    return _ADDRESS.match(text) is not None and ".." not in text and len(text) <= _MAX_CHARS
+
+
+def stashed_address(name: str) -> str | None:
+    """The address whose mailbox was put aside under the folder name *name*, or None."""
+    matched = _STASHED.match(name)
+    return matched[1] if matched and is_address(matched[1]) else None
 
 
 def is_reserved(address: str) -> bool:

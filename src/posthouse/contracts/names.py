@@ -52,6 +52,16 @@ RECORD_FILE: Final = "record.json"
 LIVE_AGENTS: Final = "live_agents"
 EXTERNAL_AGENTS: Final = "external_agents"
 
+# --- mail ----------------------------------------------------------------------------------
+NOTIFY_FENCE: Final = "houmao-notify"
+ORIGIN_HEADER: Final = "x-houmao-origin"
+REPLY_POLICY_HEADER: Final = "x-houmao-reply-policy"
+#: In the marker of a mailbox root and in every document.
+MAIL_PROTOCOL: Final = 3
+MAIL_PROTOCOL_FILE: Final = "protocol-version.txt"
+MAIL_INDEX: Final = "index.sqlite"
+MAIL_LOCAL_INDEX: Final = "mailbox.sqlite"
+
 # --- identity ------------------------------------------------------------------------------
 PREFIX: Final = "HOUMAO-"
 AGENT_WINDOW: Final = "agent"

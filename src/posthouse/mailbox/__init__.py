@@ -3,6 +3,7 @@
 Owns messages and where they lie. Callers own which mailbox belongs to which agent and who is woken.
 """
 
+from posthouse.contracts.mail_notice import NotifyAuth, NotifyBlock
 from posthouse.mailbox.message import (
     ARCHIVE,
     DRAFTS,
@@ -16,14 +17,13 @@ from posthouse.mailbox.message import (
     Flags,
     Message,
     Note,
-    NotifyAuth,
-    NotifyBlock,
     Party,
     Saved,
 )
 from posthouse.mailbox.transport import (
     BadAttachment,
     BadBox,
+    BadFilter,
     BadMail,
     BadReference,
     BoxMismatch,
@@ -46,6 +46,7 @@ __all__ = [
     "Attachment",
     "BadAttachment",
     "BadBox",
+    "BadFilter",
     "BadMail",
     "BadReference",
     "BoxMismatch",

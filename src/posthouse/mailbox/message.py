@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from posthouse.contracts.mail_notice import NotifyAuth, NotifyBlock
+
 TransportName = Literal["filesystem", "stalwart"]
 AttachmentKind = Literal["path_ref", "managed_copy", "transport_owned"]
-Placement = Literal["append", "prepend"]
-Scheme = Literal["none", "shared-token", "hmac-sha256", "jws"]
 ReplyPolicy = Literal["none", "operator_mailbox"]
 ReadState = Literal["any", "read", "unread"]
 AnsweredState = Literal["any", "answered", "unanswered"]
@@ -36,25 +36,6 @@ class Attachment:
     size_bytes: int | None = None
     sha256: str | None = None
     label: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotifyBlock:
-    """What the sender wants to stand in the wake-up prompt itself."""
-
-    text: str
-    placement: Placement = "append"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotifyAuth:
-    """What the sender offers as proof that its notice may be shown."""
-
-    scheme: Scheme = "none"
-    token: str | None = None
-    iss: str | None = None
-    iat: str | None = None
-    exp: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

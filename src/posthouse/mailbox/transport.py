@@ -54,6 +54,12 @@ class BadBox(InvalidInput):
     code = "bad_box"
 
 
+class BadFilter(InvalidInput):
+    """Nothing can be looked for like this."""
+
+    code = "bad_mail_filter"
+
+
 class ContradictoryFlags(InvalidInput):
     """What is archived is read."""
 

@@ -1,0 +1,213 @@
+"""Front matter of unknown origin → a document, strictly."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from posthouse.contracts import mail_address, mail_notice, names
+from posthouse.contracts.mail_document import (
+    KEYS,
+    MESSAGE_ID,
+    BadDocument,
+    Document,
+    DocumentAttachment,
+    Participant,
+    created_at,
+)
+from posthouse.contracts.mail_notice import NotifyAuth, NotifyBlock, Placement
+from posthouse.support import clock
+
+_CREATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+#: More receivers than any team has; each of them is a folder that is locked and written.
+MAX_PARTICIPANTS = 500
+_MAX_REFERENCES = 1000
+_MAX_ATTACHMENTS = 100
+_MAX_HEADERS = 100
+#: YAML readers refuse longer keys.
+_MAX_KEY_CHARS = 200
+
+_REQUIRED = ("protocol_version", "message_id", "thread_id", "created_at_utc", "from", "to", "subject")
+
+
+def from_mapping(front: Mapping[str, Any], body: str) -> Document:
+    """Read front matter strictly.
+
+    Raises:
+        BadDocument: A field is missing, unknown, or breaks a rule.
+    """
+    _keys(front, KEYS, _REQUIRED, "the front matter")
+    if front["protocol_version"] != names.MAIL_PROTOCOL or isinstance(front["protocol_version"], bool):
+        raise BadDocument(
+            f"protocol_version is {front['protocol_version']!r}; only {names.MAIL_PROTOCOL} is read"
+        )
+    if "\0" in body:
+        raise BadDocument("the body holds a NUL")
+    document = Document(
+        message_id=_message_id(front["message_id"], "message_id"),
+        thread_id=_message_id(front["thread_id"], "thread_id"),
+        created_at_utc=_created(front["created_at_utc"]),
+        sender=_participant(front["from"], "from"),
+        to=_participants(front["to"], "to"),
+        subject=_text(front["subject"], "subject").strip(),
+        body=body,
+        in_reply_to=_optional_id(front.get("in_reply_to")),
+        references=tuple(
+            _message_id(one, "references") for one in _listed(front, "references", _MAX_REFERENCES)
+        ),
+        cc=_participants(front.get("cc") or [], "cc"),
+        reply_to=_participants(front.get("reply_to") or [], "reply_to"),
+        attachments=tuple(
+            _attachment(one, f"attachments[{index}]")
+            for index, one in enumerate(_listed(front, "attachments", _MAX_ATTACHMENTS))
+        ),
+        headers=_headers(front.get("headers")),
+        notify_block=_block(front.get("notify_block")),
+        notify_auth=_auth(front.get("notify_auth")),
+    )
+    _threading(document)
+    return document
+
+
+def _threading(document: Document) -> None:
+    if not document.to:
+        raise BadDocument("to is empty; a message needs a receiver")
+    if document.in_reply_to is None:
+        if document.thread_id != document.message_id or document.references:
+            raise BadDocument("without in_reply_to, thread_id is the message's own and references are empty")
+    elif document.references[-1:] != (document.in_reply_to,):
+        raise BadDocument("the last of references is in_reply_to")
+
+
+def _keys(value: Any, known: tuple[str, ...], required: tuple[str, ...], where: str) -> None:
+    if not isinstance(value, Mapping):
+        raise BadDocument(f"{where} is no mapping")
+    for name in required:
+        if value.get(name) is None:
+            raise BadDocument(f"{where} has no {name}")
+    unknown = [str(key)[:80] for key in value if key not in known]
+    if unknown:
+        raise BadDocument(f"{where} has an unknown field {unknown[0]!r}")
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BadDocument(f"{where} is not a text that says something")
+    if "\0" in value:
+        raise BadDocument(f"{where} holds a NUL")
+    return value
+
+
+def _optional(value: Any, where: str) -> str | None:
+    return None if value is None else _text(value, where)
+
+
+def _message_id(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not MESSAGE_ID.match(value):
+        raise BadDocument(f"{where} is {str(value)[:80]!r}, which is no message id")
+    return value
+
+
+def _optional_id(value: Any) -> str | None:
+    return None if value is None else _message_id(value, "in_reply_to")
+
+
+def _created(value: Any) -> str:
+    if not isinstance(value, str) or not value.endswith("Z"):
+        raise BadDocument("created_at_utc is no UTC time ending in Z")
+    try:
+        moment = clock.parse(value)
+    except ValueError as error:
+        raise BadDocument(f"created_at_utc is {value[:40]!r}, which is no time") from error
+    return value if _CREATED.match(value) else created_at(moment)
+
+
+def _participants(value: Any, where: str) -> tuple[Participant, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MAX_PARTICIPANTS:
+        raise BadDocument(f"{where} is no list of at most {MAX_PARTICIPANTS} participants")
+    return tuple(_participant(one, f"{where}[{index}]") for index, one in enumerate(value))
+
+
+_PARTICIPANT = tuple(Participant.__dataclass_fields__)
+
+
+def _participant(value: Any, where: str) -> Participant:
+    _keys(value, _PARTICIPANT, ("principal_id", "address"), where)
+    if not isinstance(value["address"], str) or not mail_address.is_address(value["address"]):
+        raise BadDocument(f"{where}.address is {str(value['address'])[:80]!r}, which is no address")
+    return Participant(
+        principal_id=_text(value["principal_id"], f"{where}.principal_id"),
+        address=value["address"],
+        display_name=_optional(value.get("display_name"), f"{where}.display_name"),
+        manifest_path_hint=_optional(value.get("manifest_path_hint"), f"{where}.manifest_path_hint"),
+        role=_optional(value.get("role"), f"{where}.role"),
+    )
+
+
+_ATTACHMENT = tuple(DocumentAttachment.__dataclass_fields__)
+
+
+def _attachment(value: Any, where: str) -> DocumentAttachment:
+    _keys(value, _ATTACHMENT, ("attachment_id", "kind", "path", "media_type"), where)
+    kind, path, size, digest = value["kind"], value["path"], value.get("size_bytes"), value.get("sha256")
+    if kind not in ("path_ref", "managed_copy"):
+        raise BadDocument(f"{where}.kind is {str(kind)[:40]!r}; it is path_ref or managed_copy")
+    if kind == "path_ref" and not _text(path, f"{where}.path").startswith("/"):
+        raise BadDocument(f"{where}.path is not absolute")
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 0):
+        raise BadDocument(f"{where}.size_bytes is no size")
+    if digest is not None and (not isinstance(digest, str) or not _SHA256.match(digest)):
+        raise BadDocument(f"{where}.sha256 is no lower-case SHA-256")
+    return DocumentAttachment(
+        attachment_id=_text(value["attachment_id"], f"{where}.attachment_id"),
+        kind=kind,
+        path=_text(path, f"{where}.path"),
+        media_type=_text(value["media_type"], f"{where}.media_type"),
+        sha256=digest,
+        size_bytes=size,
+        label=_optional(value.get("label"), f"{where}.label"),
+    )
+
+
+def _listed(front: Mapping[str, Any], name: str, most: int) -> list[Any]:
+    value = front.get(name) or []
+    if not isinstance(value, list | tuple) or len(value) > most:
+        raise BadDocument(f"{name} is no list of at most {most}")
+    return list(value)
+
+
+def _headers(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or len(value) > _MAX_HEADERS:
+        raise BadDocument(f"headers is no mapping of at most {_MAX_HEADERS}")
+    for key in value:
+        if len(_text(key, "a header's name")) > _MAX_KEY_CHARS:
+            raise BadDocument("a header's name is too long")
+    return value
+
+
+def _block(value: Any) -> NotifyBlock | None:
+    if value is None:
+        return None
+    _keys(value, ("text", "placement"), ("text",), "notify_block")
+    placement = value.get("placement", "append")
+    if placement not in mail_notice.PLACEMENTS:
+        raise BadDocument(f"notify_block.placement is {str(placement)[:40]!r}; it is append or prepend")
+    text = mail_notice.shortened(_text(value["text"], "notify_block.text"))
+    return NotifyBlock(text=text, placement=cast("Placement", placement))
+
+
+def _auth(value: Any) -> NotifyAuth | None:
+    if value is None:
+        return None
+    _keys(value, ("scheme", "token", "iss", "iat", "exp"), (), "notify_auth")
+    scheme = value.get("scheme", "none")
+    if scheme not in mail_notice.SCHEMES:
+        raise BadDocument(f"notify_auth.scheme is {str(scheme)[:40]!r}, which is unknown")
+    if scheme != "none":
+        raise BadDocument(f"notify_auth.scheme {scheme}: verifier not yet supported")
+    told = {
+        name: _optional(value.get(name), f"notify_auth.{name}") for name in ("token", "iss", "iat", "exp")
+    }
+    return NotifyAuth(scheme="none", **told)

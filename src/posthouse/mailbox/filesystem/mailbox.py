@@ -1,0 +1,280 @@
+"""One mailbox of a root on disk, as a transport."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from posthouse.contracts.mail_document import BadDocument, Document, Participant
+from posthouse.contracts.mail_notice import NotifyAuth, NotifyBlock
+from posthouse.mailbox.filesystem import (
+    attachments,
+    composing,
+    databases,
+    delivery,
+    folders,
+    opening,
+    reading,
+    registering,
+    registration,
+    search,
+    state,
+)
+from posthouse.mailbox.filesystem.composing import Content
+from posthouse.mailbox.filesystem.layout import Root
+from posthouse.mailbox.filesystem.registration import Registration
+from posthouse.mailbox.filesystem.state import Change, State
+from posthouse.mailbox.message import (
+    ARCHIVE,
+    INBOX,
+    Answer,
+    Draft,
+    Enclosure,
+    Filter,
+    Flags,
+    Message,
+    Note,
+    Saved,
+    TransportName,
+)
+from posthouse.mailbox.transport import (
+    BadAttachment,
+    BadFilter,
+    BoxMismatch,
+    ContradictoryFlags,
+    MailboxUnusable,
+    MailTrouble,
+    MessageNotFound,
+    UnknownRecipient,
+    Watch,
+)
+from posthouse.support import clock
+from posthouse.support.inotify import FolderWatch
+
+_MAX_THREAD = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemMailbox:
+    """The mailbox of one address. Every call looks at the root anew, so that nothing it holds grows stale."""
+
+    root: Root
+    address: str
+    principal_id: str
+
+    @property
+    def name(self) -> TransportName:
+        return "filesystem"
+
+    def check(self) -> None:
+        folder = self._owner().folder
+        if not folders.is_whole(folder):
+            raise MailboxUnusable(
+                f"the mailbox of {self.address} at {folder} is not whole; `mailbox repair` mends it"
+            )
+
+    def find(self, wanted: Filter) -> list[Message]:
+        rows = state.listing(self._owner(), wanted, since=_whole_second(wanted.since))
+        return [reading.message(self.root, row, with_body=wanted.include_body) for row in rows]
+
+    def peek(self, message_ref: str, *, box: str | None = None) -> Message:
+        return reading.message(self.root, self._state(message_ref, box), with_body=True)
+
+    def read(self, message_ref: str, *, box: str | None = None) -> Message:
+        found = self._state(message_ref, box)
+        if not found.is_read:
+            state.change(self.root, self._owner(), [found.message_id], Change(is_read=True))
+        return self.peek(message_ref)
+
+    def thread(self, thread_ref: str, *, limit: int | None = None) -> list[Message]:
+        thread_id = reading.message_id(thread_ref)
+        rows = state.thread(self._owner(), thread_id, limit=min(limit or _MAX_THREAD, _MAX_THREAD))
+        if not rows:
+            raise MessageNotFound(f"the mailbox of {self.address} has no thread {thread_ref[:80]!r}")
+        return [reading.message(self.root, row, with_body=True) for row in reversed(rows)]
+
+    def send(self, draft: Draft) -> Message:
+        with databases.opened(self.root.index) as index:
+            me = _participant(self._registration(index))
+            to = [self._receiver(index, address) for address in draft.to]
+            cc = [self._receiver(index, address) for address in draft.cc]
+        return self._deliver(
+            lambda content: composing.new(me, to, content, cc=cc), draft.subject, draft.body, _extras(draft)
+        )
+
+    def post(self, note: Note) -> Message:
+        registering.ensure_operator(self.root)
+        me = _participant(self._owner())
+        return self._deliver(
+            lambda content: composing.note(delivery.operator(), me, content, note.reply_policy),
+            note.subject,
+            note.body,
+            _extras(note),
+        )
+
+    def reply(self, answer: Answer) -> Message:
+        parent = self._document(self._state(answer.message_ref, None))
+        me = _participant(self._owner())
+        sent = self._deliver(
+            lambda content: composing.answer(me, parent, content),
+            composing.reply_subject(parent.subject),
+            answer.body,
+            _extras(answer),
+        )
+        marks = Change(is_read=True, is_answered=True)
+        state.change(self.root, self._owner(), [parent.message_id], marks)
+        return sent
+
+    def mark(self, message_refs: Sequence[str], flags: Flags) -> list[Message]:
+        if flags.archived and flags.read is False:
+            raise ContradictoryFlags("what is archived is read: leave out read=false, or archive nothing")
+        wanted = [reading.message_id(ref) for ref in message_refs]
+        change = Change(is_read=flags.read, is_answered=flags.answered)
+        if flags.archived is None:
+            state.change(self.root, self._owner(), wanted, change)
+        else:
+            box = ARCHIVE if flags.archived else INBOX
+            state.move(self.root, self._owner(), wanted, box, change)
+        return self._messages(wanted)
+
+    def move(self, message_refs: Sequence[str], box: str) -> list[Message]:
+        wanted = [reading.message_id(ref) for ref in message_refs]
+        state.move(self.root, self._owner(), wanted, box)
+        return self._messages(wanted)
+
+    def archive(self, message_refs: Sequence[str]) -> list[Message]:
+        return self.move(message_refs, ARCHIVE)
+
+    def save_attachment(self, message_ref: str, attachment_id: str, target: Path) -> Saved:
+        row = self._state(message_ref, None)
+        for one in self._document(row).attachments:
+            if one.attachment_id == attachment_id:
+                path = attachments.save(self.root, one, target)
+                listed = reading.message(self.root, row, with_body=False).attachments
+                return Saved(
+                    path=path, attachment=next(a for a in listed if a.attachment_id == attachment_id)
+                )
+        raise BadAttachment(f"message {row.message_id} has no attachment {attachment_id[:80]!r}")
+
+    def search(self, words: str, *, box: str | None = None, limit: int = 20) -> list[Message]:
+        owner = self._owner()
+        found = search.search(self.root, owner, words, box=box, limit=limit)
+        return [reading.message(self.root, row, with_body=False) for row in found]
+
+    def watch(self, on_change: Callable[[], None]) -> Watch:
+        folder = self._owner().folder
+        try:
+            return FolderWatch(folder, on_change)
+        except OSError as error:
+            raise MailTrouble(f"{folder} can't be watched: {error}") from error
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+    def _owner(self) -> Registration:
+        with databases.opened(self.root.index) as index:
+            return self._registration(index)
+
+    def _registration(self, index: sqlite3.Connection) -> Registration:
+        found = registration.active(index, self.address)
+        if found is None:
+            raise MailboxUnusable(f"{self.address} has no active mailbox in {self.root.path}; register it")
+        if found.owner_principal_id != self.principal_id:
+            raise MailboxUnusable(
+                f"{self.address} in {self.root.path} belongs to {found.owner_principal_id}, "
+                f"and not to {self.principal_id}"
+            )
+        return found
+
+    def _receiver(self, index: sqlite3.Connection, text: str) -> Participant:
+        address = composing.addressee(text)
+        found = registration.active(index, address)
+        if found is None:
+            raise UnknownRecipient(delivery.why_not(index, self.root, address))
+        return _participant(found)
+
+    def _deliver(
+        self, compose: Callable[[Content], Document], subject: str, body: str, extras: "_Extras"
+    ) -> Message:
+        enclosed = attachments.enclose(self.root, extras.enclosures)
+        try:
+            document = compose(
+                Content(
+                    subject=subject,
+                    body=body,
+                    attachments=enclosed,
+                    notify_block=extras.notify_block,
+                    notify_auth=extras.notify_auth,
+                )
+            )
+            delivery.send(self.root, document)
+        except BaseException as error:
+            if not isinstance(error, MailTrouble):  # after which it may have been delivered all the same
+                attachments.discard(self.root, enclosed)
+            raise
+        return reading.of_document(document, self._state(document.message_id, None), with_body=True)
+
+    def _state(self, message_ref: str, box: str | None) -> State:
+        [found] = state.states(self._owner(), [reading.message_id(message_ref)])
+        if box is not None and found.box_name != box.strip():
+            raise BoxMismatch(f"message {found.message_id} is in {found.box_name!r}, not in {box.strip()!r}")
+        return found
+
+    def _messages(self, message_ids: Sequence[str]) -> list[Message]:
+        rows = state.states(self._owner(), message_ids)
+        return [reading.message(self.root, row, with_body=True) for row in rows]
+
+    def _document(self, row: State) -> Document:
+        path = self.root.document(row.message_id, row.created_at_utc[:10])
+        try:
+            return reading.load(path)
+        except BadDocument as error:
+            raise MailTrouble(f"message {row.message_id} is damaged: {error}") from error
+
+
+def open_mailbox(path: Path, *, address: str, principal_id: str) -> FilesystemMailbox:
+    """The mailbox of *address* in the root at *path*.
+
+    Raises:
+        MailboxUnusable: The root is none, or has no such mailbox of that principal.
+        MailTrouble: It can't be read.
+    """
+    mailbox = FilesystemMailbox(opening.open_root(path), address, principal_id)
+    mailbox.check()
+    databases.create(mailbox._owner().database, "box")  # adds what another program's file lacks
+    return mailbox
+
+
+@dataclass(frozen=True, slots=True)
+class _Extras:
+    enclosures: tuple[Enclosure, ...]
+    notify_block: NotifyBlock | None
+    notify_auth: NotifyAuth | None
+
+
+def _extras(asked: Draft | Note | Answer) -> _Extras:
+    return _Extras(asked.enclosures, asked.notify_block, asked.notify_auth)
+
+
+def _participant(owner: Registration) -> Participant:
+    return Participant(
+        principal_id=owner.owner_principal_id,
+        address=owner.address,
+        display_name=owner.display_name,
+        manifest_path_hint=owner.manifest_path_hint,
+        role=owner.role,
+    )
+
+
+def _whole_second(since: str | None) -> str:
+    """The first whole second that is not before *since*, as documents write it."""
+    if since is None:
+        return ""
+    try:
+        moment = clock.parse(since.strip())
+        if moment.microsecond:
+            moment = moment.replace(microsecond=0) + timedelta(seconds=1)
+    except (ValueError, OverflowError) as error:
+        raise BadFilter(f"since is {since[:40]!r}, which is no ISO-8601 time") from error
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,152 @@
+"""Messages as one mailbox holds them: the canonical document, and what the mailbox thinks of it."""
+
+import json
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+from posthouse.contracts.mail_document import (
+    MESSAGE_ID,
+    BadDocument,
+    Document,
+    DocumentAttachment,
+    Participant,
+)
+from posthouse.mailbox import front_matter
+from posthouse.mailbox.filesystem import databases
+from posthouse.mailbox.filesystem.databases import run
+from posthouse.mailbox.filesystem.layout import Root
+from posthouse.mailbox.filesystem.state import State
+from posthouse.mailbox.message import Attachment, Message, Party, preview
+from posthouse.mailbox.transport import BadReference, MailTrouble, MessageNotFound
+
+#: Longer documents are not ours: a body has a limit when it is sent.
+MAX_DOCUMENT_BYTES = 64 << 20
+_PREFIX = "filesystem:"
+
+
+def reference(message_id: str) -> str:
+    return f"{_PREFIX}{message_id}"
+
+
+def message_id(ref: str) -> str:
+    """The id that a reference names; a bare id is one too.
+
+    Raises:
+        BadReference: It belongs to another transport.
+        MessageNotFound: No message can have it.
+    """
+    bare = ref.strip().removeprefix(_PREFIX)
+    if ":" in bare:
+        raise BadReference(f"{ref[:80]!r} is no reference to a message of a filesystem mailbox")
+    if not MESSAGE_ID.match(bare):
+        raise MessageNotFound(f"there is no message {ref[:80]!r}")
+    return bare
+
+
+def load(path: Path) -> Document:
+    """The document at *path*, read without following a link.
+
+    Raises:
+        BadDocument: It is none.
+        MailTrouble: It can't be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise MailTrouble(f"{path} can't be read: {error}") from error
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_DOCUMENT_BYTES:
+            raise BadDocument(f"{path} is no plain file of at most {MAX_DOCUMENT_BYTES >> 20} MiB")
+        with open(descriptor, "rb", closefd=False) as stream:
+            return front_matter.decode(stream.read(found.st_size))
+    except BadDocument as error:
+        raise BadDocument(f"{path}: {error}") from error
+    except OSError as error:
+        raise MailTrouble(f"{path} can't be read: {error}") from error
+    finally:
+        os.close(descriptor)
+
+
+def message(root: Root, state: State, *, with_body: bool) -> Message:
+    """One message of a mailbox. Where its document is lost or damaged, as far as the index knows it.
+
+    Raises:
+        MailTrouble: Neither document nor index has it.
+    """
+    path = root.document(state.message_id, state.created_at_utc[:10])
+    try:
+        document = load(path)
+    except (BadDocument, MailTrouble) as error:
+        document = _from_index(root, state.message_id, error)
+    return of_document(document, state, with_body=with_body)
+
+
+def of_document(document: Document, state: State, *, with_body: bool) -> Message:
+    return Message(
+        message_ref=_PREFIX + document.message_id,
+        thread_ref=_PREFIX + document.thread_id,
+        created_at_utc=document.created_at_utc,
+        subject=document.subject,
+        sender=_party(document.sender),
+        to=tuple(map(_party, document.to)),
+        cc=tuple(map(_party, document.cc)),
+        reply_to=tuple(map(_party, document.reply_to)),
+        attachments=tuple(map(_attachment, document.attachments)),
+        read=bool(state.is_read),
+        answered=bool(state.is_answered),
+        archived=bool(state.is_archived),
+        box=state.box_name,
+        body_preview=preview(document.body),
+        body_text=document.body if with_body else None,
+        notify_block=document.notify_block,
+        notify_auth=document.notify_auth,
+    )
+
+
+def _party(one: Participant) -> Party:
+    return Party(address=one.address, display_name=one.display_name, principal_id=one.principal_id)
+
+
+def _attachment(one: DocumentAttachment) -> Attachment:
+    return Attachment(
+        attachment_id=one.attachment_id,
+        kind=one.kind,
+        media_type=one.media_type,
+        locator=one.path,
+        size_bytes=one.size_bytes,
+        sha256=one.sha256,
+        label=one.label,
+    )
+
+
+def _from_index(root: Root, wanted_id: str, error: Exception) -> Document:
+    with databases.opened(root.index) as index:
+        row = run(index, "message", message_id=wanted_id).fetchone()
+        recipients = list(run(index, "recipients", message_id=wanted_id))
+    if row is None:
+        raise MailTrouble(f"message {wanted_id} is lost: {error}; `mailbox repair` forgets it") from error
+    return Document(
+        message_id=wanted_id,
+        thread_id=row["thread_id"],
+        in_reply_to=row["in_reply_to"],
+        created_at_utc=row["created_at_utc"],
+        sender=Participant(
+            principal_id=row["sender_principal_id"],
+            address=row["sender_address"],
+            display_name=row["sender_display_name"],
+        ),
+        to=tuple(_recipient(one) for one in recipients if one["recipient_kind"] == "to"),
+        cc=tuple(_recipient(one) for one in recipients if one["recipient_kind"] == "cc"),
+        subject=row["subject"],
+        body=row["body_markdown"],
+        headers=json.loads(row["headers_json"]),
+    )
+
+
+def _recipient(row: sqlite3.Row) -> Participant:
+    return Participant(
+        principal_id=row["owner_principal_id"], address=row["address"], display_name=row["display_name"]
+    )

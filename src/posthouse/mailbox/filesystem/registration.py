@@ -1,0 +1,102 @@
+"""A registration: which mailbox belongs to an address, and whose it is."""
+
+import sqlite3
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from posthouse.contracts import mail_address
+from posthouse.errors import Conflict, InvalidInput, NotFound
+from posthouse.mailbox.filesystem import databases, layout
+
+Mode = Literal["safe", "force", "stash"]
+Removal = Literal["deactivate", "purge"]
+Kind = Literal["in_root", "symlink"]
+
+
+class NotRegistered(NotFound):
+    """Nobody has that address in this root."""
+
+    code = "mailbox_not_registered"
+
+
+class RegistrationConflict(Conflict):
+    """The address or folder is taken; nothing was changed."""
+
+    code = "mailbox_registration_conflict"
+
+
+class BadRegistration(InvalidInput):
+    """The registration can't be made as asked."""
+
+    code = "bad_mailbox_registration"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What somebody wants to be registered."""
+
+    address: str
+    owner_principal_id: str
+    mode: Mode = "safe"
+    mailbox_kind: Kind = "in_root"
+    #: Only for a `symlink` mailbox: the private folder outside the root.
+    mailbox_path: Path | None = None
+    display_name: str | None = None
+    manifest_path_hint: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A row of the index."""
+
+    registration_id: str
+    address: str
+    owner_principal_id: str
+    status: Literal["active", "inactive", "stashed"]
+    mailbox_kind: Kind
+    mailbox_path: str
+    mailbox_entry_path: str
+    display_name: str | None
+    manifest_path_hint: str | None
+    role: str | None
+    created_at_utc: str
+    deactivated_at_utc: str | None
+    replaced_by_registration_id: str | None
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row) -> "Registration":
+        return cls(**{field.name: row[field.name] for field in fields(cls)})
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.mailbox_path)
+
+    @property
+    def database(self) -> Path:
+        return layout.local_index(self.folder)
+
+
+OPERATOR = Wish(
+    address=mail_address.OPERATOR_ADDRESS,
+    owner_principal_id=mail_address.OPERATOR_PRINCIPAL,
+    display_name=mail_address.OPERATOR_DISPLAY_NAME,
+    role=mail_address.OPERATOR_ROLE,
+)
+
+
+def active(connection: sqlite3.Connection, address: str) -> Registration | None:
+    """The registration that gets mail for *address*, or None."""
+    row = databases.run(connection, "active", address=address).fetchone()
+    return None if row is None else Registration.from_row(row)
+
+
+def of_address(connection: sqlite3.Connection, address: str) -> list[Registration]:
+    """Every registration *address* ever had, newest first."""
+    return [Registration.from_row(row) for row in databases.run(connection, "of_address", address=address)]
+
+
+def everyone(connection: sqlite3.Connection) -> list[Registration]:
+    """Every registration, by address."""
+    return [Registration.from_row(row) for row in databases.run(connection, "registrations")]

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""Deliver a staged document to its sender and receivers.
+
+    python3 deliver_message.py --mailbox-root DIR --payload-file FILE
+
+Prints one line of JSON: {"ok": true, …}, or {"ok": false, "error": …} and exits 1. Needs Python 3.11 alone.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+sys.dont_write_bytecode = True
+
+from posthouse.mailbox.filesystem import payloads  # noqa: E402 - found in lib, beside this file
+
+if __name__ == "__main__":
+    sys.exit(payloads.main(payloads.deliver))
