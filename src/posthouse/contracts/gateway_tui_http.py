@@ -1,10 +1,10 @@
 """What crosses the gateway's door about a TUI: how it stands, and how it stood."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from posthouse.contracts.gateway_http import Wire
+from posthouse.contracts.gateway_http import NonBlank, Wire
 
 TriState = Literal["yes", "no", "unknown"]
 Phase = Literal["ready", "active", "unknown"]
@@ -272,3 +272,46 @@ class TuiBelief(Wire):
     #: When the last drift alarm was raised.
     drift_alarm_at_utc: str | None
     reader: BeliefReader
+
+
+class AnswerDialog(Wire):
+    """Answer what the TUI asks."""
+
+    #: The number of a choice, its label, or the beginning of its label.
+    choice: int | NonBlank
+    #: Only if this dialog is the one that is open; null: whichever is.
+    dialog: NonBlank | None = None
+
+
+class DialogAnswered(Wire):
+    """What was pressed, and whether the dialog went away."""
+
+    dialog: str | None
+    choice: BeliefChoice
+    #: `unconfirmed`: it was pressed, and the same dialog still stood there seconds later.
+    outcome: Literal["answered", "unconfirmed"]
+    #: What the TUI was believed to do then.
+    state: str
+
+
+class AnswerRule(Wire):
+    """A dialog that is always to be answered in the same way."""
+
+    dialog: NonBlank
+    #: The label of a choice, or the beginning of its label.
+    choice: NonBlank
+
+
+class AnswerRules(Wire):
+    """What the user wants to be answered without being asked."""
+
+    rules: Annotated[tuple[AnswerRule, ...], Field(max_length=100)]
+
+
+class LimitState(Wire):
+    """Whether the queue waits for a usage limit to end."""
+
+    is_parked: bool
+    #: When it goes on by itself; null: nothing tells.
+    resumes_at_utc: str | None
+    detail: str

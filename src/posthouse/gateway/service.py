@@ -17,14 +17,17 @@ from posthouse.contracts.gateway_http import (
 from posthouse.gateway import reconciliation, recovery
 from posthouse.gateway.adapter import AgentAdapter, Prompt
 from posthouse.gateway.background import Background
+from posthouse.gateway.control.answer_rules import AnswerRules
 from posthouse.gateway.control.keys import RawKeys
 from posthouse.gateway.control.prompts import DirectControl
 from posthouse.gateway.control.tui import TuiControl
+from posthouse.gateway.control.tui_answers import TuiAnswers
 from posthouse.gateway.control.tui_story import TuiStory
 from posthouse.gateway.diagnostics import Diagnostics, NoDiagnostics
 from posthouse.gateway.files import Publisher
 from posthouse.gateway.intake import Intake
 from posthouse.gateway.journal import Journal, read_events
+from posthouse.gateway.limits import Limits
 from posthouse.gateway.presence import Presence
 from posthouse.gateway.reminders.board import Reminders
 from posthouse.gateway.reminders.clock import ReminderClock
@@ -35,7 +38,7 @@ from posthouse.gateway.status import Binding, Facts, derive, epoch_of
 from posthouse.gateway.stream.audience import Audience
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.gateway.worker import Worker
-from posthouse.queue import Decided, Finished, Queue
+from posthouse.queue import Decided, Finished, Instance, Queue
 from posthouse.support import clock
 
 
@@ -66,6 +69,7 @@ class Gateway:
         self.audience = Audience(journal)
         self._slot = Slot()
         self._background = Background(log)
+        self.limits = Limits(journal, on_over=self._limit_over)
         self._presence = Presence(queue, adapter, log, status=self.status, on_decided=self._decided)
         self._worker = Worker(
             queue,
@@ -74,7 +78,7 @@ class Gateway:
             log,
             slot=self._slot,
             carry_out=self._give,
-            open_instance=self._presence.open_instance,
+            open_instance=self._open_instance,
             on_change=self._changed,
             on_finish=self._request_finished,
         )
@@ -84,6 +88,10 @@ class Gateway:
         self._story = ReminderStory(journal)
         self.tui = TuiControl(adapter, attach, timings or gf.TrackingTimings(), story=TuiStory(journal))
         self.control = DirectControl(around, self.tui)
+        self.answers = TuiAnswers(around, self.tui)
+        self.answer_rules = AnswerRules(around, self.answers, _session_folder(attach))
+        self.tui.listen(self.limits.believe)
+        self.tui.listen(self.answer_rules.believe)
         self.keys = RawKeys(around)
         self.reminders = Reminders(self._story, takes_keys=not adapter.is_headless)
         self._reminder_clock = ReminderClock(around, self.reminders, self._story)
@@ -107,6 +115,7 @@ class Gateway:
         """Stop working, say so in the files, close the queue. Accepted requests stay for the next start."""
         await self._background.stop()
         self.tui.close()
+        self.limits.close()
         self.reminders.lose()
         await self._adapter.close()
         await self._queue.close()
@@ -179,6 +188,7 @@ class Gateway:
             log=self._log,
             status=self.status,
             admit=self._presence.admit,
+            held_back=self.limits.reason,
             changed=self._changed,
             epoch=lambda: epoch_of(self._presence.instance),
             spawn=self._background.spawn,
@@ -196,6 +206,14 @@ class Gateway:
         left = await asyncio.to_thread(lambda: left_by(read_events(events, mentioning='"reminder_')))
         self._story.lost(left, clock.now())
 
+    def _open_instance(self) -> Instance | None:
+        """The instance that may be given queued work now; none while a usage limit holds it."""
+        return None if self.limits.is_parked else self._presence.open_instance()
+
+    def _limit_over(self) -> None:
+        self._changed()
+        self._worker.wake()
+
     def _agent_changed(self) -> None:
         self.tui.seen()
         self._background.spawn(self._follow_agent())
@@ -208,3 +226,8 @@ class Gateway:
     def _changed(self) -> None:
         self._publisher.changed(self.status())
         self.reminders.changed.set()
+
+
+def _session_folder(attach: gf.Attach) -> Path | None:
+    """Where the session keeps what outlives its gateways; None when nothing says."""
+    return None if attach.manifest_path is None else Path(attach.manifest_path).parent

@@ -29,6 +29,8 @@ class Surroundings:
     epoch: Callable[[], int]
     #: Returns when the agent may be asked; raises what every route refuses with otherwise.
     admit: Callable[[], Awaitable[None]]
+    #: Why nothing may be given to the agent just now (a usage limit); None when nothing keeps it.
+    held_back: Callable[[], str | None]
     #: Tells whoever follows the status that it may have changed.
     changed: Callable[[], None]
     #: Runs something that ends with the gateway at the latest.

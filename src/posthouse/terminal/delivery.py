@@ -18,7 +18,7 @@ from posthouse.terminal import paste
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.screen import Screen, Surface
-from posthouse.terminal.signs import SCROLLED, Signs, blocked, holds_text, refusal
+from posthouse.terminal.signs import SCROLLED, Signs, blocked, holds_text, refusal, takes_prompt
 from posthouse.terminal.watching import PaneWatch
 
 #: tmux 3.3 crashes on a paste into a dead pane, and copy mode eats keys: asked in the same breath.
@@ -117,7 +117,7 @@ class Typist:
         """The surface once a prompt can be typed or the agent has ended; after *seconds*, as it is then."""
 
         def judge(screen: Screen, surface: Surface) -> Surface | None:
-            is_over = surface.state == "exited" or (surface.state == "ready" and not screen.in_mode)
+            is_over = surface.state == "exited" or (takes_prompt(surface) and not screen.in_mode)
             return surface if is_over else None
 
         return await self._watch.until(judge, seconds=seconds) or await self.surface()

@@ -20,7 +20,12 @@ def refusal(screen: Screen, surface: Surface, *, while_busy: bool) -> str | None
         return "draft"
     if surface.is_working and while_busy and surface.composer is not None:
         return None
-    return None if surface.state == "ready" else surface.state
+    return None if takes_prompt(surface) else surface.state
+
+
+def takes_prompt(surface: Surface) -> bool:
+    """Whether a prompt can be typed. At a usage limit it can, too; whether it should is for others to say."""
+    return surface.state == "ready" or (surface.state == "limited" and surface.composer == "")
 
 
 def blocked(surface: Surface) -> str:

@@ -3,7 +3,8 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Scope
@@ -11,7 +12,8 @@ from starlette.types import ASGIApp, Message, Scope
 from posthouse.gateway.adapter import AgentGone, NoRawInput, Prompt, RunningTurn, Standing
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.screen import Surface, SurfaceState
-from posthouse.tracking.sight import Ended, Sight
+from posthouse.tools.tool import Meaning
+from posthouse.tracking.sight import Ended, Heard, Sight
 
 
 class FakeAgent:
@@ -32,6 +34,8 @@ class FakeAgent:
         self.received_while_busy: list[bool] = []
         #: Every sequence of raw keys that reached it.
         self.pressed: list[tuple[Literal_ | Key, ...]] = []
+        #: What raw keys do to its screen.
+        self.on_press: Callable[[], None] = lambda: None
         #: What the next prompt, or the next keys, end with.
         self.failure: Exception | None = None
         #: Turns that an earlier gateway began, and how they will end.
@@ -69,9 +73,16 @@ class FakeAgent:
         composer: str | None = "",
         dialog: str | None = None,
         ended: Ended | None = None,
+        **more: Any,
     ) -> None:
-        """Show that on the screen, as a TUI."""
-        self._sight = _shown(state, composer=composer, dialog=dialog, ended=ended)
+        """Show that on the screen, as a TUI; *more* are other fields of a surface."""
+        self._sight = _shown(state, composer=composer, dialog=dialog, ended=ended, **more)
+        self._on_change()
+
+    def hear(self, meaning: Meaning, at: datetime) -> None:
+        """Let a hook report in, as a TUI."""
+        assert self._sight is not None
+        self._sight = replace(self._sight, heard=Heard(meaning=meaning, at=at))
         self._on_change()
 
     def vanish(self, detail: str = "it ended") -> None:
@@ -123,6 +134,7 @@ class FakeAgent:
             raise NoRawInput
         self.pressed.append(tuple(parts))
         self._fail_if_told()
+        self.on_press()
 
     async def running_turn(self) -> RunningTurn | None:
         return self._turn
@@ -151,9 +163,14 @@ class FakeAgent:
 
 
 def _shown(
-    state: SurfaceState, *, composer: str | None = "", dialog: str | None = None, ended: Ended | None = None
+    state: SurfaceState,
+    *,
+    composer: str | None = "",
+    dialog: str | None = None,
+    ended: Ended | None = None,
+    **more: Any,
 ) -> Sight:
-    surface = Surface(state=state, evidence=("the test says so",), composer=composer, dialog=dialog)
+    surface = Surface(state=state, evidence=("the test says so",), composer=composer, dialog=dialog, **more)
     return Sight(
         reach="screen", pane_id="%1", pane_pid=42, surface=surface, text=f"a {state} screen", ended=ended
     )

@@ -37,6 +37,30 @@ async def tui_belief(gateway: Gateway, _: None) -> tui_wire.TuiBelief:
     return await gateway.tui.belief()
 
 
+async def tui_answer(gateway: Gateway, order: tui_wire.AnswerDialog) -> tui_wire.DialogAnswered:
+    return await gateway.answers.answer(order)
+
+
+async def tui_answer_rules(gateway: Gateway, _: None) -> tui_wire.AnswerRules:
+    gateway.tui.require()
+    return gateway.answer_rules.listed()
+
+
+async def tui_set_answer_rules(gateway: Gateway, order: tui_wire.AnswerRules) -> tui_wire.AnswerRules:
+    gateway.tui.require()
+    return gateway.answer_rules.replace(order)
+
+
+async def tui_limit(gateway: Gateway, _: None) -> tui_wire.LimitState:
+    gateway.tui.require()
+    return gateway.limits.state()
+
+
+async def tui_resume(gateway: Gateway, _: None) -> tui_wire.LimitState:
+    gateway.tui.require()
+    return gateway.limits.resume()
+
+
 async def tui_history(gateway: Gateway, query: tui_wire.HistoryQuery) -> tui_wire.SnapshotHistory:
     return gateway.tui.history(query)
 
@@ -103,6 +127,52 @@ ROUTES = (
         handler=tui_belief,
         response=tui_wire.TuiBelief,
         refusals=_NO_TUI,
+    ),
+    Route(
+        method="POST",
+        path="/v1/control/tui/answer",
+        summary="Answer the dialog that is open in a TUI.",
+        handler=tui_answer,
+        request=TypeAdapter(tui_wire.AnswerDialog),
+        response=tui_wire.DialogAnswered,
+        refusals={
+            409: "Nothing is asked, another dialog is open, or the terminal takes no keys.",
+            422: "The dialog offers no such choice, or the agent is headless.",
+            503: "The agent is not available.",
+        },
+    ),
+    Route(
+        method="GET",
+        path="/v1/control/tui/answer-rules",
+        summary="Which dialogs are answered without asking.",
+        handler=tui_answer_rules,
+        response=tui_wire.AnswerRules,
+        refusals=_NO_TUI,
+    ),
+    Route(
+        method="PUT",
+        path="/v1/control/tui/answer-rules",
+        summary="Say which dialogs are answered without asking; those given replace all.",
+        handler=tui_set_answer_rules,
+        request=TypeAdapter(tui_wire.AnswerRules),
+        response=tui_wire.AnswerRules,
+        refusals=_NO_TUI,
+    ),
+    Route(
+        method="GET",
+        path="/v1/control/tui/limit",
+        summary="Whether the queue waits for a usage limit to end.",
+        handler=tui_limit,
+        response=tui_wire.LimitState,
+        refusals=_NO_TUI,
+    ),
+    Route(
+        method="POST",
+        path="/v1/control/tui/limit/resume",
+        summary="Let the queue go on before a usage limit ends.",
+        handler=tui_resume,
+        response=tui_wire.LimitState,
+        refusals={409: "No usage limit holds the queue.", **_NO_TUI},
     ),
     Route(
         method="GET",

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -53,11 +54,11 @@ class TuiControl:
         self._adapter = adapter
         self._attach = attach
         self._timings = timings
-        self._story = story
+        #: What the journal is told.
+        self.story = story
         self._testimony = tools.load(attach.backend_metadata.tool).testimony
         self._timer: asyncio.TimerHandle | None = None
-        #: Hear of every new belief, after it was told.
-        self.listeners: list[Callable[[Belief], None]] = []
+        self._listeners: list[Callable[[Belief], None]] = []
         self._now = now
         self._belief = tracker.initial(now())
         self._history: deque[tuple[datetime, Belief]] = deque(maxlen=MAX_HISTORY)
@@ -66,6 +67,19 @@ class TuiControl:
     def believed(self) -> Belief:
         """What was last believed. Asks nobody."""
         return self._belief
+
+    def listen(self, listener: Callable[[Belief], None]) -> None:
+        """Let *listener* hear of every new belief for as long as the gateway lives."""
+        self._listeners.append(listener)
+
+    @contextmanager
+    def telling(self, listener: Callable[[Belief], None]) -> Iterator[None]:
+        """Let *listener* hear of every new belief during the body, after the journal did."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
 
     def close(self) -> None:
         """Let no time pass any more."""
@@ -98,7 +112,7 @@ class TuiControl:
         Raises:
             NoTui: The agent is headless.
         """
-        self._require()
+        self.require()
         await self.look()
         return self._state()
 
@@ -108,7 +122,7 @@ class TuiControl:
         Raises:
             NoTui: The agent is headless.
         """
-        self._require()
+        self.require()
         await self.look()
         return belief_view.belief_of(self._belief, self._session, at=self._now())
 
@@ -118,7 +132,7 @@ class TuiControl:
         Raises:
             NoTui: The agent is headless.
         """
-        self._require()
+        self.require()
         kept = list(self._history)
         entries = kept[-query.limit :] if query.limit > 0 else kept
         session = self._session
@@ -137,7 +151,7 @@ class TuiControl:
         Raises:
             NoTui: The agent is headless.
         """
-        self._require()
+        self.require()
         self._note()
         return self._state()
 
@@ -175,9 +189,9 @@ class TuiControl:
         self._tell(before)
 
     def _tell(self, before: Belief) -> None:
-        self._story.tell(before, self._belief)
+        self.story.tell(before, self._belief)
         self._plan()
-        for listener in tuple(self.listeners):
+        for listener in tuple(self._listeners):
             listener(self._belief)
 
     def _plan(self) -> None:
@@ -194,7 +208,12 @@ class TuiControl:
     def _state(self) -> wire.TerminalState:
         return tui_view.state_of(self._belief, self._session, at=self._now(), timings=self._timings)
 
-    def _require(self) -> None:
+    def require(self) -> None:
+        """Return when the agent is a TUI.
+
+        Raises:
+            NoTui: It is headless.
+        """
         if self._adapter.is_headless:
             raise NoTui
 

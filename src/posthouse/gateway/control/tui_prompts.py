@@ -47,13 +47,12 @@ class TypedPrompts:
         return _answer(order, outcome.result()) if outcome.done() else sent(order, UNCONFIRMED)
 
     async def _require_ready(self, order: wire.ControlPrompt) -> None:
-        """Return when the TUI has stood ready for long enough.
-
-        Whether a busy one holds input that it has not taken yet can't be seen, so `if_no_pending` asks
-        for no less.
-        """
+        """Return when the TUI has stood ready for long enough, or, where that will do, holds no input yet."""
         require_idle(order, self._gateway.status())
-        _require_promptable(order, await self._tui.look())
+        belief = await self._tui.look()
+        if order.policy == "if_no_pending" and _takes_into_its_queue(belief):
+            return
+        _require_promptable(order, belief)
         if (left := self._tui.seconds_to_stability()) > 0:
             await asyncio.sleep(left)
             _require_promptable(order, await self._tui.look())
@@ -71,12 +70,14 @@ class TypedPrompts:
 
     async def _give(self, order: wire.ControlPrompt, prompt: Prompt) -> None:
         is_forced = order.policy == "always"
+        # Whether it works was looked at already; a TUI that does may take this one into its own queue.
+        while_busy = order.policy != "ready_only"
         async with self._gateway.slot.work("a direct prompt", within_seconds=_SLOT_SECONDS):
             self._gateway.changed()
             if order.chat_session is not None:
                 await self._reset()
             await self._tui.noting(
-                prompt, lambda: self._gateway.adapter.carry_out(prompt, while_busy=is_forced)
+                prompt, lambda: self._gateway.adapter.carry_out(prompt, while_busy=while_busy)
             )
         self._gateway.journal.add(
             "control_prompt_submitted",
@@ -117,6 +118,12 @@ def _check(order: wire.ControlPrompt) -> None:
 
 def _is_promptable(belief: Belief) -> bool:
     return belief.turn.phase == "ready" and belief.surface.is_promptable
+
+
+def _takes_into_its_queue(belief: Belief) -> bool:
+    """Whether it works, with an empty composer and nothing waiting."""
+    surface = None if belief.sight is None else belief.sight.surface
+    return belief.verdict.state == "active" and surface is not None and surface.composer == ""
 
 
 def _require_promptable(order: wire.ControlPrompt, belief: Belief) -> None:

@@ -75,6 +75,8 @@ class ReminderClock:
         status = self._gateway.status()
         if status.request_admission != "open":
             return f"request admission is {status.request_admission}"
+        if (reason := self._gateway.held_back()) is not None:
+            return reason
         if status.active_execution != "idle":
             return "something else is being carried out"
         return "requests wait in the queue" if status.queue_depth else None

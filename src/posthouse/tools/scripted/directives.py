@@ -9,6 +9,7 @@ carried out in order; the text around them is only talk.
     permission [COMMAND]          ask first; then run it
     ask QUESTION | CHOICE | …     a dialog with choices
     fail 400|overloaded|context   end with that error
+    fail limit SECONDS            end at a usage limit that lasts so long
     retry N                       N failed attempts before going on
     crash [CODE|SIGNAL]           die at once (SIGKILL unless told)
     ignore signals                from here on, only SIGKILL helps
@@ -30,9 +31,9 @@ _MAX_SECONDS = 86_400.0
 _MAX_WORDS = 20_000
 _MAX_RETRIES = 10
 _CHOICES = ("Yes", "No")
-_FAILURES = ("400", "overloaded", "context")
+_FAILURES = ("400", "overloaded", "context", "limit")
 
-Failure = Literal["400", "overloaded", "context"]
+Failure = Literal["400", "overloaded", "context", "limit"]
 Topic = Literal["recall", "role", "cwd"]
 
 
@@ -73,6 +74,8 @@ class Ask:
 @dataclass(frozen=True, slots=True)
 class Fail:
     kind: Failure
+    #: How long a usage limit lasts.
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +195,10 @@ def _ask(text: str) -> Ask:
 
 
 def _fail(text: str) -> Fail:
+    word, _, seconds = text.partition(" ")
     for kind in _FAILURES:
-        if text == kind:
-            return Fail(kind)  # type: ignore[arg-type]  # a tuple of literals is a tuple of str
+        if word == kind and (kind == "limit") == bool(seconds):
+            return Fail(kind, _seconds(seconds) if seconds else 0.0)  # type: ignore[arg-type]  # a tuple of literals is a tuple of str
     raise ValueError(f"it fails with {', '.join(_FAILURES)}")
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 from typing import NoReturn
 
+from posthouse.support import clock
 from posthouse.tools.scripted.directives import Crash
 
 _MAX_OUTPUT_BYTES = 256 * 1024
@@ -40,6 +41,13 @@ class Command:
             self._process.kill()
         self._process.wait()
         self._output.close()
+
+
+def resets_in(seconds: float) -> str:
+    """How a CLI says when a usage limit ends that lasts for *seconds*."""
+    from datetime import timedelta
+
+    return f" · resets {clock.iso_seconds(clock.now() + timedelta(seconds=seconds))}"
 
 
 def spawn(seconds: float) -> int:

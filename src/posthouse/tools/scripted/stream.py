@@ -12,6 +12,7 @@ FAILURES: Mapping[Failure, tuple[str, int, str]] = {
     "400": ("API Error: 400 scripted bad request", 400, "api_error"),
     "overloaded": ("API Error: 529 Overloaded", 529, "api_error"),
     "context": ("Prompt is too long", 400, "prompt_too_long"),
+    "limit": ("Usage limit reached", 429, "rate_limit"),
 }
 _DOLLARS_PER_WORD = 0.00001
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from posthouse.terminal.screen import Screen, Surface, SurfaceState
-from posthouse.tools.scripted import looks
+from posthouse.tools.scripted import looks, marks
 from posthouse.tools.scripted.looks import Look
+from posthouse.tools.scripted.marks import Marks
 
 _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 _ACTIVE_TITLE = re.compile(r"[\u2800-\u28ff✦] ")
@@ -34,23 +35,59 @@ def read(screen: Screen) -> Surface:
         return Surface(state="exited", evidence=("the pane is dead",))
     plain = [_SGR.sub("", row).rstrip(" ") for row in screen.rows]
     composer = _composer(screen.rows, plain)
-    dialog = _dialog(plain, above=composer.row if composer else 0)
-    if dialog:
-        return Surface(state="blocked", evidence=(f"dialog: {dialog}",), dialog=dialog)
-    if "Action Required" in screen.title:
-        return Surface(state="blocked", evidence=(f"title {screen.title.strip()!r}",), dialog="unknown")
-    text = composer.text if composer else None
-    if _ACTIVE_TITLE.match(screen.title):
-        return Surface(state="active", evidence=(f"title {screen.title.strip()!r}",), composer=text)
+    blocked = _blocked(screen.title, plain, above=composer.row if composer else 0)
+    if blocked is not None:
+        return blocked
     if composer is None:
-        state: SurfaceState = "unknown" if any(plain) else "starting"
-        return Surface(state=state, evidence=("no composer" if any(plain) else "an empty screen",))
+        return _without_composer(screen.title, plain)
+    left = marks.above(composer.look, screen.rows, plain, composer.row)
+    if _ACTIVE_TITLE.match(screen.title):
+        return Surface(
+            state="queued" if left.is_queued else "active",
+            evidence=(f"title {screen.title.strip()!r}",),
+            composer=composer.text,
+            title="active",
+        )
     if not _is_up(screen.title, plain, composer):
-        return Surface(state="starting", evidence=("a composer that is not ready yet",), composer=text)
+        evidence = ("a composer that is not ready yet",)
+        return Surface(state="starting", evidence=evidence, composer=composer.text)
+    return _at_rest(composer, left)
+
+
+def _blocked(title: str, plain: Sequence[str], *, above: int) -> Surface | None:
+    """A dialog, or a title that tells of one; None when nothing is asked."""
+    is_told = "Action Required" in title
+    found = _dialog(plain, above=above)
+    if found is None and not is_told:
+        return None
+    name, first = found or ("unknown", len(plain))
     return Surface(
-        state="draft" if text else "ready",
-        evidence=("a draft in the composer" if text else "an empty composer and an idle title",),
-        composer=text,
+        state="blocked",
+        evidence=(f"dialog: {name}" if found else f"title {title.strip()!r}",),
+        dialog=name,
+        choices=marks.choices(plain, first),
+        title="asking" if is_told else None,
+    )
+
+
+def _without_composer(title: str, plain: Sequence[str]) -> Surface:
+    if _ACTIVE_TITLE.match(title):
+        return Surface(state="active", evidence=(f"title {title.strip()!r}",), title="active")
+    state: SurfaceState = "unknown" if any(plain) else "starting"
+    return Surface(state=state, evidence=("no composer" if any(plain) else "an empty screen",))
+
+
+def _at_rest(composer: _Composer, left: Marks) -> Surface:
+    state: SurfaceState = "draft" if composer.text else "ready"
+    evidence = "a draft in the composer" if composer.text else "an empty composer and an idle title"
+    return Surface(
+        state="limited" if left.is_limited else state,
+        evidence=("a usage limit above the composer" if left.is_limited else evidence,),
+        composer=composer.text,
+        outcome=left.outcome,
+        error_kind=left.error_kind,
+        resets=left.resets,
+        title="idle",
     )
 
 
@@ -121,14 +158,16 @@ def _dim_after(parameters: str, is_dim: bool) -> bool:
     return is_dim
 
 
-def _dialog(plain: Sequence[str], *, above: int) -> str | None:
-    """The dialog on the screen: a numbered choice not above row *above*, and the way out of it below.
+def _dialog(plain: Sequence[str], *, above: int) -> tuple[str, int] | None:
+    """The dialog on the screen and the row that it begins at.
 
-    An answer that lists such things stands above the composer; a dialog takes its place.
+    It is a numbered choice not above row *above*, and the way out of it below. An answer that lists such
+    things stands above the composer; a dialog takes its place.
     """
     chosen = [row for row in range(above, len(plain)) if _CHOICE.match(plain[row])]
     # A narrow window breaks these rows anywhere between two words.
     if not chosen or not _CANCEL.search(" ".join(" ".join(plain[chosen[-1] :]).split())):
         return None
     text = " ".join(" ".join(plain).split())
-    return next((name for name, words in _DIALOGS.items() if words in text), "unknown")
+    begins = max((row for row in range(chosen[-1]) if _is_rule(plain[row], "─")), default=above)
+    return next((name for name, words in _DIALOGS.items() if words in text), "unknown"), begins

@@ -125,8 +125,8 @@ class Turn:
                 self._use_tool(move, command, needs_permission)
             case Ask(question, choices):
                 self._put(move, dialog.question(question, choices))
-            case Fail(kind):
-                self._fail(FAILURES[kind][0])
+            case Fail(kind, seconds):
+                self._fail(FAILURES[kind][0] + (effects.resets_in(seconds) if seconds else ""))
             case Retry(attempts):
                 self._stage.note(f"API error · Retrying · attempt {attempts}/{attempts}")
                 self._resume_at = now + _RETRY_SECONDS

@@ -240,7 +240,9 @@ def test_an_absent_or_replaced_agent_gets_no_direct_prompt(opened: Opener, force
 
 
 SCREENS: dict[str, dict[str, Any]] = {
-    "a turn runs": {"state": "active"},
+    "input waits for its turn already": {"state": "queued"},
+    "it works on a draft's side": {"state": "active", "composer": "half a thought"},
+    "its usage limit is reached": {"state": "limited"},
     "somebody's draft stands there": {"state": "draft", "composer": "half a thought"},
     "a dialog would eat it": {"state": "blocked", "dialog": "permission", "composer": None},
     "it is still starting": {"state": "starting"},
@@ -250,7 +252,7 @@ SCREENS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("screen", SCREENS.values(), ids=SCREENS.keys())
 @pytest.mark.parametrize("policy", ["ready_only", "if_no_pending"])
-def test_a_tui_that_is_not_ready_is_409(opened: Opener, screen: dict[str, Any], policy: str) -> None:
+def test_a_tui_that_can_take_nothing_is_409(opened: Opener, screen: dict[str, Any], policy: str) -> None:
     """Both conditional policies refuse; `always` goes to the agent, whose hands have the last word."""
 
     async def story() -> None:
@@ -261,6 +263,23 @@ def test_a_tui_that_is_not_ready_is_409(opened: Opener, screen: dict[str, Any], 
             refused = await ask(gateway, {**body, "admission_policy": policy})
             assert made.received == []
             sent = await ask(gateway, {**body, "admission_policy": "always"})
+
+        assert (refused.status, refused.body["detail"]["error_code"]) == (409, "not_ready")
+        assert (sent.status, made.received, made.received_while_busy) == (200, [Prompt(text="x")], [True])
+
+    asyncio.run(story())
+
+
+def test_a_working_tui_takes_a_prompt_into_its_own_queue_if_none_waits_there(opened: Opener) -> None:
+    """That is what `if_no_pending` asks for; `ready_only` wants it ready."""
+
+    async def story() -> None:
+        made = agent(is_headless=False)
+        async with opened(made) as gateway:
+            made.show("active")
+            body = {"schema_version": 2, "prompt": "x"}
+            refused = await ask(gateway, {**body, "admission_policy": "ready_only"})
+            sent = await ask(gateway, {**body, "admission_policy": "if_no_pending"})
 
         assert (refused.status, refused.body["detail"]["error_code"]) == (409, "not_ready")
         assert (sent.status, made.received, made.received_while_busy) == (200, [Prompt(text="x")], [True])

@@ -20,6 +20,7 @@ from posthouse.tools.scripted import directives as d
         pytest.param("ask Which? | red | blue", d.Ask("Which?", ("red", "blue")), id="ask"),
         pytest.param("ask Sure?", d.Ask("Sure?", ("Yes", "No")), id="ask yes or no"),
         pytest.param("fail context", d.Fail("context"), id="fail"),
+        pytest.param("fail limit 5", d.Fail("limit", 5.0), id="a limit"),
         pytest.param("retry 2", d.Retry(2), id="retry"),
         pytest.param("crash", d.Crash("SIGKILL"), id="crash"),
         pytest.param("crash 3", d.Crash(3), id="crash with a code"),
@@ -43,7 +44,7 @@ from posthouse.tools.scripted import directives as d
         ),
         pytest.param(
             "fail 418",
-            d.Mistake("can't follow [[fail 418]]: it fails with 400, overloaded, context"),
+            d.Mistake("can't follow [[fail 418]]: it fails with 400, overloaded, context, limit"),
             id="failure",
         ),
         pytest.param(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from posthouse.terminal.screen import Screen, Surface
+from posthouse.terminal.screen import Choice, Screen, Surface
 from posthouse.tools.scripted import dialog, looks, surface, view
 from posthouse.tools.scripted.looks import Look
 from posthouse.tools.scripted.view import Place, View
@@ -47,7 +47,7 @@ def idle(request: pytest.FixtureRequest) -> View:
 def test_an_empty_composer_is_ready(idle: View) -> None:
     """A placeholder is no draft."""
     assert surface.read(_screen(idle)) == Surface(
-        state="ready", evidence=("an empty composer and an idle title",), composer=""
+        state="ready", evidence=("an empty composer and an idle title",), composer="", title="idle"
     )
 
 
@@ -56,7 +56,7 @@ def test_a_draft_is_read_as_it_stands(idle: View) -> None:
     drafted = replace(idle, draft="fix the\nbug", cursor=0)
 
     assert surface.read(_screen(drafted)) == Surface(
-        state="draft", evidence=("a draft in the composer",), composer="fix the\nbug"
+        state="draft", evidence=("a draft in the composer",), composer="fix the\nbug", title="idle"
     )
 
 
@@ -89,9 +89,65 @@ def test_a_dialog_blocks(idle: View, asked: dialog.Dialog, selected: int) -> Non
     """A question is recognised by its shape, whichever choice is marked."""
     running = replace(idle, active_seconds=1.0, dialog=replace(asked, selected=selected))
 
-    assert surface.read(_screen(running)) == Surface(
-        state="blocked", evidence=(f"dialog: {asked.kind}",), dialog=asked.kind
+    found = surface.read(_screen(running))
+
+    assert (found.state, found.evidence, found.dialog) == ("blocked", (f"dialog: {asked.kind}",), asked.kind)
+    assert found.choices == tuple(
+        Choice(number=number, label=label, is_selected=number == selected + 1, keys=(str(number),))
+        for number, label in enumerate(asked.choices, 1)
     )
+
+
+LEFT: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
+    "an answer": (("{past}hi", "{answer}Hello!"), {"outcome": "success"}),
+    "nothing was asked": (("{answer}Welcome",), {}),
+    "an interruption": (("{past}hi", "{interrupted}"), {"outcome": "interrupted"}),
+    "an old interruption": (
+        ("{past}hi", "{interrupted}", "{past}go on", "{answer}Done"),
+        {"outcome": "success"},
+    ),
+    "an error": (
+        ("{past}hi", "\x1b[33mAPI Error: 400 no\x1b[0m"),
+        {"outcome": "error", "error_kind": "api_error"},
+    ),
+    "too much load": (
+        ("{past}hi", "\x1b[33mAPI Error: 529 Overloaded\x1b[0m"),
+        {"outcome": "error", "error_kind": "overloaded"},
+    ),
+    "too long a prompt": (
+        ("{past}hi", "\x1b[33mPrompt is too long\x1b[0m"),
+        {"outcome": "error", "error_kind": "context_full"},
+    ),
+    "a limit": (
+        ("{past}hi", "\x1b[33mUsage limit reached · resets 2026-06-05T00:00:00+00:00\x1b[0m"),
+        {
+            "state": "limited",
+            "outcome": "error",
+            "error_kind": "api_error",
+            "resets": "2026-06-05T00:00:00+00:00",
+        },
+    ),
+    "an answer that quotes an error": (("{past}hi", "{answer}API Error: 400 no"), {"outcome": "success"}),
+}
+
+
+@pytest.mark.parametrize(("rows", "told"), LEFT.values(), ids=LEFT.keys())
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
+def test_what_the_last_turn_left(look: Look, rows: tuple[str, ...], told: dict[str, object]) -> None:
+    """Only what stands below the last prompt counts, and an error only in its colour."""
+    words = {"past": look.past_marker, "answer": look.answer_marker, "interrupted": look.interrupted}
+    found = surface.read(_screen(_view(look, 120, 40), *(row.format(**words) for row in rows)))
+
+    seen = {name: getattr(found, name) for name in ("state", "outcome", "error_kind", "resets")}
+    assert seen == {"state": "ready", "outcome": "none", "error_kind": None, "resets": None, **told}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
+def test_input_that_waits_for_the_turn_is_told(look: Look) -> None:
+    """Somebody typed on while it worked."""
+    shown = replace(_view(look, 120, 40), active_seconds=1.0, queued=("then this",))
+
+    assert surface.read(_screen(shown, f"{look.past_marker}hi")).state == "queued"
 
 
 def test_an_answer_that_looks_like_a_dialog_is_none(idle: View) -> None:
