@@ -37,6 +37,7 @@ GROUPS: dict[Path, str] = {
     ("agents", "self"): "the agent of the current tmux session",
     ("gateway",): "one process for the gateways of many agents",
     ("demo",): "two scripted agents to try things on",
+    ("tui",): "what the agents' screens mean: packs and the captures that prove them",
     ("admin",): "look after what is on disk",
     ("admin", "cleanup"): "remove what died",
 }
@@ -102,6 +103,9 @@ _LAST: tuple[Command, ...] = (
     Command(("doctor",), "doctor.doctor", "what is installed, what is missing, and how to get it"),
     Command(("gateway", "host"), "host.host", "serve gateways in one process until Ctrl-C"),
     Command(("gateway", "hosted"), "host.hosted", "which gateways the host serves"),
+    Command(("tui", "classify"), "tui.classify", "what one captured screen means, as JSON"),
+    Command(("tui", "record"), "tui_record.record", "add a capture of a live agent", scope="short"),
+    Command(("tui", "check"), "tui.check", "read every capture and compare with what a person read"),
     Command(("demo", "up"), "demo.up", "start the demo and stay until Ctrl-C"),
     Command(("demo", "down"), "demo.down", "stop the demo"),
     Command(("demo", "reset"), "demo.reset", "stop the demo and remove its state"),

@@ -254,13 +254,18 @@ def environment(tmux: Tmux, name: str) -> dict[str, str]:
 
 def capture(tmux: Tmux, pane_id: str) -> "Screen":
     """What the pane shows now."""
+    return panes.screen_of(*recorded(tmux, pane_id))
+
+
+def recorded(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
+    """The pane now, and what `capture-pane -p -e` prints of it."""
     text = tmux.run_all(
         [
             ["display-message", "-p", "-t", pane_id, panes.FORMAT],
             ["capture-pane", "-p", "-e", "-t", pane_id],
         ]
     )
-    return panes.screen_of(*panes.split(text))
+    return panes.split(text)
 
 
 def kill(tmux: Tmux, name: str) -> None:

@@ -224,8 +224,8 @@ class Tool(Protocol):
 
     def turn_program(self, launch: Launch, turn: TurnOrder) -> Program: ...
 
-    def read_surface(self, screen: Screen) -> Surface:
-        """What one capture of the TUI means. Pure."""
+    def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
+        """What one capture of the TUI means, by what is known of this *version*, or of the newest. Pure."""
 
     def guard(self, prompt: str) -> str:
         """The text to paste so that the CLI takes *prompt* as a prompt.

@@ -3,15 +3,16 @@
 import pytest
 
 from posthouse import tools
-from posthouse.testing import captures
+from posthouse.tools.packs import captures
 
-CAPTURES = [(tool, name) for tool in captures.tools() for name in captures.names(tool)]
+CAPTURES = [(tool, name) for tool in captures.tools() for name in captures.names(captures.folder_of(tool))]
 
 
 @pytest.mark.parametrize(("tool", "name"), CAPTURES, ids=["/".join(each) for each in CAPTURES])
 def test_a_capture_is_read_as_a_person_reads_it(tool: str, name: str) -> None:
-    """State, dialog and what stands in the composer."""
-    found = tools.load(tool).read_surface(captures.screen(tool, name))
+    """State, outcome, dialog with its choices, and what stands in the composer."""
+    folder = captures.folder_of(tool)
 
-    told = {"state": found.state, "dialog": found.dialog, "composer": found.composer or None}
-    assert {key: value for key, value in told.items() if value is not None} == captures.expected(tool)[name]
+    read = captures.words_of(tools.load(tool).read_surface(captures.screen(folder, name)))
+
+    assert read == captures.expected(folder)[name]

@@ -85,8 +85,8 @@ class ClaudeTool:
             stdin=turn.prompt,
         )
 
-    def read_surface(self, screen: Screen) -> Surface:
-        return surface.read(screen)
+    def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
+        return surface.read(screen, version)
 
     def guard(self, prompt: str) -> str:
         return guard.guard(prompt)

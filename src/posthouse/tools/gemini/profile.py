@@ -86,7 +86,7 @@ class GeminiTool:
             stdin=arguments.turn_stdin(launch, turn),
         )
 
-    def read_surface(self, screen: Screen) -> Surface:
+    def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
         return surface.read(screen)
 
     def guard(self, prompt: str) -> str:

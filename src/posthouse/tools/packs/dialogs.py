@@ -10,7 +10,7 @@ from posthouse.tools.packs.page import Page, flat
 #: Above this, a number is more than one key.
 _LAST_DIGIT = 9
 #: Between a choice and what is said about it in a second column.
-_GAP = "   "
+_GAP = "  "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

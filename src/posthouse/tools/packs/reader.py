@@ -51,9 +51,7 @@ def _asked(view: View, *, first: int) -> Surface | None:
         is_announced = view.title == "asking"
         evidence = (_OF_TITLE["asking"],)
         return Surface(state="blocked", evidence=evidence, dialog="unknown") if is_announced else None
-    ended = turns.NOT_TOLD
-    if turns.is_over(view.page, view.pack.turn, end=found.top):
-        ended = turns.ended(view.page, view.pack.turn, end=found.top)
+    ended = _ended(view, found.top)
     return Surface(
         state="blocked",
         evidence=(f"a dialog in the composer's place: {found.name}", _OF_TITLE[view.title]),
@@ -82,16 +80,30 @@ def _with_composer(view: View, composer: Found) -> Surface:
     seen = signs.look(view, composer)
     detail = flat([found.detail for found in seen if found.sign.is_detail])[:_MAX_WORDS]
     about = Surface(state="unknown", evidence=(), composer=composer.text, detail=detail)
-    blocked = next((found for found in seen if found.sign.state == "blocked"), None)
-    if blocked:
-        return replace(about, state="blocked", evidence=(blocked.evidence,), dialog=blocked.sign.dialog)
-    if composer.mode:
-        evidence = (f"the composer is in {composer.mode}",)
-        return replace(about, state="blocked", evidence=evidence, dialog=composer.mode)
+    if blocked := _taken(composer, seen):
+        ended = _ended(view, view.end)
+        return replace(blocked, outcome=ended.outcome, error_kind=ended.kind)
     if working := _working(view, composer, seen):
         waits = signs.is_queued(view) or any(found.sign.state == "queued" for found in seen)
         return replace(about, state="queued" if waits else "active", evidence=working)
     return _resting(view, composer, seen, about)
+
+
+def _taken(composer: Found, seen: Sequence[Seen]) -> Surface | None:
+    """A composer that is there and still takes no prompt."""
+    for found in seen:
+        if found.sign.state == "blocked":
+            return Surface(state="blocked", evidence=(found.evidence,), dialog=found.sign.dialog)
+    if composer.mode:
+        evidence = (f"the composer is in {composer.mode}",)
+        return Surface(state="blocked", evidence=evidence, dialog=composer.mode)
+    return None
+
+
+def _ended(view: View, end: int) -> turns.Ended:
+    """How the last turn above row *end* ended; below a dialog it may still run."""
+    is_over = turns.is_over(view.page, view.pack.turn, end=end)
+    return turns.ended(view.page, view.pack.turn, end=end) if is_over else turns.NOT_TOLD
 
 
 def _working(view: View, composer: Found, seen: Sequence[Seen]) -> tuple[str, ...]:

@@ -51,7 +51,8 @@ def is_over(page: Page, pack: Turn, *, end: int) -> bool:
     last = blocks(page, pack, end=end)[0]
     if pack.local and pack.local.match(page.rows[last.first]):
         return True
-    return any(mark.is_weak for mark, _ in _marks(page, pack, last))
+    lowest = next(_marks(page, pack, last), None)
+    return lowest is not None and (lowest[0].is_weak or lowest[0].outcome != "success")
 
 
 def ended(page: Page, pack: Turn, *, end: int) -> Ended:

@@ -113,7 +113,7 @@ class ScriptedTool:
             stdin=turn.prompt,
         )
 
-    def read_surface(self, screen: Screen) -> Surface:
+    def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
         return surface.read(screen)
 
     def guard(self, prompt: str) -> str:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from posthouse.terminal.screen import Screen
-from posthouse.testing import captures
 from posthouse.tools.gemini import surface
+from posthouse.tools.packs import captures
 
 
 def _capture(name: str) -> Screen:
-    return captures.screen("gemini", name)
+    return captures.screen(captures.folder_of("gemini"), name)
 
 
 def test_the_composer_is_empty_and_not_missing_where_a_placeholder_stands() -> None:
