@@ -44,13 +44,20 @@ def find(page: Page, pack: Dialog, *, first: int) -> Asked | None:
     before = entries[0].row if entries else len(rows)
     named = next((named for named in pack.names if named.words.search(text)), None)
     return Asked(
-        name=named.name if named else pack.otherwise,
+        name=named.name if named else _headed(rows[first:], pack),
         choices=_pressed(
             [entry.choice for entry in entries], by_number=named is None or named.press == "number"
         ),
         detail=flat(rows[first:before]),
         top=first,
     )
+
+
+def _headed(rows: Sequence[str], pack: Dialog) -> str:
+    """The name that the dialog's first words give it."""
+    first = next((row for row in rows if row and not (pack.top and pack.top.match(row))), "")
+    match = pack.heading.match(first) if pack.heading else None
+    return match["name"].lower() if match else pack.otherwise
 
 
 def _top(rows: Sequence[str], pack: Dialog, first: int) -> int:

@@ -84,6 +84,8 @@ class Dialog(_Part, frozen=True, kw_only=True):
     #: What stands around its rows, such as a box.
     frame: str = ""
     names: tuple[Named, ...] = ()
+    #: A row over a menu that says its `name`, where the names above say nothing.
+    heading: Pattern | None = None
     #: The name of any other.
     otherwise: str = "menu"
     #: The row that ends a screen without a composer when a box stands in its place.
@@ -129,8 +131,6 @@ class Sign(_Part, frozen=True, kw_only=True):
     is_detail: bool = False
     #: What was seen, for a person.
     evidence: str = ""
-    #: How far it is known to be right: `seen` on a capture, or only `read` in the program's strings.
-    proof: Literal["seen", "read"] = "seen"
     is_painted: bool = False
 
 
