@@ -43,21 +43,32 @@ def find(page: Page, pack: Dialog, *, first: int) -> Asked | None:
         return None
     before = entries[0].row if entries else len(rows)
     named = next((named for named in pack.names if named.words.search(text)), None)
+    by_number = named is None or named.press == "number"
     return Asked(
-        name=named.name if named else _headed(rows[first:], pack),
-        choices=_pressed(
-            [entry.choice for entry in entries], by_number=named is None or named.press == "number"
-        ),
+        name=named.name if named else _headed(rows[first:], pack) or pack.otherwise,
+        choices=_pressed([entry.choice for entry in entries], by_number=by_number),
         detail=flat(rows[first:before]),
         top=first,
     )
 
 
-def _headed(rows: Sequence[str], pack: Dialog) -> str:
+def half_painted(page: Page, pack: Dialog, *, first: int) -> str | None:
+    """The name of a dialog that stands unfinished below its upper edge; `unknown` where it has no heading.
+
+    None when there is no such edge, or when what stands below it looks like a composer.
+    """
+    top = _top(page.rows, pack, first)
+    below = next((row for row in page.rows[top:] if row), "")
+    if top == first or not below or below[0] == pack.cursor:
+        return None
+    return _headed(page.rows[top:], pack) or "unknown"
+
+
+def _headed(rows: Sequence[str], pack: Dialog) -> str | None:
     """The name that the dialog's first words give it."""
     first = next((row for row in rows if row and not (pack.top and pack.top.match(row))), "")
     match = pack.heading.match(first) if pack.heading else None
-    return match["name"].lower() if match else pack.otherwise
+    return match["name"].lower() if match else None
 
 
 def _top(rows: Sequence[str], pack: Dialog, first: int) -> int:

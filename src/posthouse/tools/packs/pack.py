@@ -79,6 +79,8 @@ class Dialog(_Part, frozen=True, kw_only=True):
     top: Pattern | None = None
     #: An entry: groups `cursor` (painted only on the selected one), `number`, `label`.
     choice: Pattern
+    #: What is painted beside the selected entry.
+    cursor: str = ""
     #: Words that only a dialog has, such as the way out of it; a selected choice says the same.
     sign: Pattern
     #: What stands around its rows, such as a box.

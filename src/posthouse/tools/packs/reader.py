@@ -69,6 +69,9 @@ def _without_composer(view: View) -> Surface:
         return Surface(state="active", evidence=(_OF_TITLE["active"],))
     if view.page.is_blank:
         return Surface(state="starting", evidence=("an empty screen",))
+    if name := dialogs.half_painted(view.page, view.pack.dialog, first=view.turn):
+        evidence = ("a dialog that is not painted yet", _OF_TITLE[view.title])
+        return Surface(state="blocked", evidence=evidence, dialog=name)
     if view.title is None and banner and any(banner.search(row) for row in rows):
         return Surface(state="starting", evidence=("a banner without a composer",))
     if bottom and bottom.match(next(row for row in reversed(rows) if row)):
