@@ -33,6 +33,7 @@ from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing import load
+from posthouse.testing.house import Companions
 from posthouse.turns import runner
 
 _QUEUED = 10_000
@@ -128,7 +129,7 @@ def _benches(folder: Path) -> Iterator[tuple[Bench, Bench]]:
     """The two gateways' sessions, each in the middle of a turn that does not end."""
     roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
     registry, server = Registry(roots.registry), Server(str(folder / "tmux"))
-    agents = Agents(roots, registry, server, _Companions())
+    agents = Agents(roots, registry, server, Companions())
     asyncio.run(_fill(folder / "template.sqlite"))
     made: list[Bench] = []
     try:
@@ -140,19 +141,8 @@ def _benches(folder: Path) -> Iterator[tuple[Bench, Bench]]:
     finally:
         for bench in made:
             attach.detach(bench.session, registry)
-            _Companions().end_turn(bench.session)
+            Companions().end_turn(bench.session)
         Tmux(server).run("kill-server")
-
-
-class _Companions:
-    def open_mailbox(self, made: Session) -> None: ...
-
-    def end_turn(self, found: Session) -> None:
-        if turn := runner.active(found.turns_root):
-            turn.kill()
-
-    def detach_gateway(self, found: Session) -> None:
-        attach.detach(found, None)
 
 
 async def _fill(path: Path) -> None:

@@ -30,8 +30,8 @@ class LockHeld(Conflict):
 
 
 @contextmanager
-def hold(path: Path, *, wait_seconds: float = 0.0) -> Iterator[None]:
-    """Hold *path* for the body.
+def hold(path: Path, *, wait_seconds: float = 0.0, retry_seconds: float = _RETRY_SECONDS) -> Iterator[None]:
+    """Hold *path* for the body, looking every *retry_seconds* whether it is free.
 
     Raises:
         LockHeld: It could not be had within *wait_seconds*.
@@ -39,7 +39,7 @@ def hold(path: Path, *, wait_seconds: float = 0.0) -> Iterator[None]:
     private_folder(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        _acquire(descriptor, path, wait_seconds)
+        _acquire(descriptor, path, wait_seconds, retry_seconds)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
@@ -63,7 +63,7 @@ def holder(path: Path) -> int | None:
     return None
 
 
-def _acquire(descriptor: int, path: Path, wait_seconds: float) -> None:
+def _acquire(descriptor: int, path: Path, wait_seconds: float, retry_seconds: float) -> None:
     deadline = time.monotonic() + wait_seconds
     while True:
         try:
@@ -72,4 +72,4 @@ def _acquire(descriptor: int, path: Path, wait_seconds: float) -> None:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise LockHeld(path, os.pread(descriptor, 32, 0).decode(errors="replace")) from None
-        time.sleep(_RETRY_SECONDS)
+        time.sleep(retry_seconds)

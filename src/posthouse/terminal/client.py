@@ -122,10 +122,12 @@ class Tmux:
         Each names its target, since tmux may carry them out before the pipe's client is attached. All
         are tried; the first that failed is raised afterwards. Raises as `run` does.
         """
-        from posthouse.terminal.protocol import Parser, Reply  # most commands never need a pipe
+        from posthouse.terminal import turnstile  # most commands never need a pipe
+        from posthouse.terminal.protocol import Parser, Reply
 
         script = b"".join(quoting.line(command) for command in commands)
-        done = self._process(list(map(quoting.argument, attach_arguments(session, output=False))), script)
+        with turnstile.passing(self.server):
+            done = self._process(list(map(quoting.argument, attach_arguments(session, output=False))), script)
         replies = [event for event in Parser().feed(done.stdout) if isinstance(event, Reply)]
         ours = [reply for reply in replies if reply.ours]
         attach_errors = [reply.text for reply in replies if reply.failed and not reply.ours]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from posthouse.terminal import pane as panes
-from posthouse.terminal import quoting
+from posthouse.terminal import quoting, turnstile
 from posthouse.terminal.client import (
     NoServer,
     Server,
@@ -72,6 +72,20 @@ class ControlClient:
             TmuxMissing, TmuxFrozen, NoServer: As in `client.Tmux.run`.
             TmuxRefused: There is no such session.
         """
+        async with turnstile.passing_in_loop(server):
+            client = await cls._arrive(server, session, timeout_seconds, output=output)
+            try:
+                await client._answer(client._wire.attached, "attach-session")
+            except BaseException:
+                client._wire.abort()
+                await client.closed()
+                raise
+        return client
+
+    @classmethod
+    async def _arrive(
+        cls, server: Server, session: str, timeout_seconds: float, *, output: bool
+    ) -> "ControlClient":
         ours, theirs = socket.socketpair()
         try:
             process = _start(server, session, theirs, output=output)
@@ -82,11 +96,6 @@ class ControlClient:
             theirs.close()
         client = cls(server, session, process, timeout_seconds)
         await asyncio.get_running_loop().create_unix_connection(lambda: client._wire, sock=ours)
-        try:
-            await client._answer(client._wire.attached, "attach-session")
-        except BaseException:
-            await client.close()
-            raise
         return client
 
     async def command(self, *command: str) -> str:
@@ -133,8 +142,11 @@ class ControlClient:
 
     async def close(self) -> None:
         """Detach. A second call changes nothing."""
-        self._wire.abort()
-        await self.closed()
+        if self._wire.lost.done():
+            return
+        async with turnstile.passing_in_loop(self._server):
+            self._wire.abort()
+            await self.closed()
 
     async def _ask(self, command: Sequence[str], *, replies: int) -> str:
         if self._wire.is_choked():

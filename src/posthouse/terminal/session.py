@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints
-from posthouse.terminal import client, quoting, variables
+from posthouse.terminal import client, quoting, turnstile, variables
 from posthouse.terminal import pane as panes
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
@@ -73,7 +73,8 @@ def create(
 def _make(tmux: Tmux, name: str, commands: list[list[str]]) -> None:
     for attempts_left in reversed(range(_START_ATTEMPTS)):
         try:
-            tmux.run_all(commands)
+            with turnstile.passing(tmux.server):
+                tmux.run_all(commands)
             return
         except TmuxRefused as error:
             if error.words.startswith("duplicate session"):
@@ -271,7 +272,8 @@ def recorded(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
 def kill(tmux: Tmux, name: str) -> None:
     """End the session, if it is there. Its programs get a hang-up and may outlive it."""
     try:
-        tmux.run("kill-session", "-t", _target(name))
+        with turnstile.passing(tmux.server):
+            tmux.run("kill-session", "-t", _target(name))
     except NoServer:
         return
     except TmuxRefused as error:

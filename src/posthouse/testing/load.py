@@ -79,6 +79,14 @@ def cpu_seconds(pid: int) -> float:
 
 def resident_bytes(pid: int) -> int:
     """How much memory a process holds."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    (kibibytes,) = [line.split()[1] for line in lines if line.startswith("VmRSS:")]
+    return _bytes_of(Path(f"/proc/{pid}/status"), "VmRSS:")
+
+
+def own_bytes(pid: int) -> int:
+    """How much memory is a process's own: of what several share, each has its part."""
+    return _bytes_of(Path(f"/proc/{pid}/smaps_rollup"), "Pss:")
+
+
+def _bytes_of(path: Path, name: str) -> int:
+    (kibibytes,) = [line.split()[1] for line in path.read_text().splitlines() if line.startswith(name)]
     return int(kibibytes) << 10

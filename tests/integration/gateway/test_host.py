@@ -119,7 +119,7 @@ def test_there_is_one_host_for_one_runtime_root(hosted: House) -> None:
     session = put_in(hosted, "gpu")
 
     second = subprocess.run(
-        calling.command(session.runtime_root, kept=True),
+        calling.command(session.runtime_root),
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -1,6 +1,8 @@
 """`gateway host` and `gateway hosted`: the gateways of many agents in one process."""
 
+import os
 from pathlib import Path
+from typing import NoReturn
 
 from posthouse.cli.call import Call
 from posthouse.cli.output import Cell
@@ -10,14 +12,14 @@ from posthouse.contracts import names
 _HEADINGS = ("agent", "state", "gateway", "problem")
 
 
-def host(call: Call) -> int:
+def host(call: Call) -> NoReturn:
     """Be the host of the runtime root until Ctrl-C; it is started again when it dies."""
-    from posthouse.gateway import process
-    from posthouse.gateway.host import calling, keeper
+    from posthouse.gateway.host import calling
+    from posthouse.gateway.process import inherited
 
     call.complain(f"hosting the gateways of {call.wiring.roots.runtime}; Ctrl-C stops them")
-    command = calling.command(call.wiring.roots.runtime, kept=False)
-    return keeper.keep(command, process.inherited(call.wiring.environment))
+    argv = calling.command(call.wiring.roots.runtime)
+    os.execve(argv[0], argv, inherited(call.wiring.environment))
 
 
 def hosted(call: Call) -> int:

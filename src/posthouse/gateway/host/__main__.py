@@ -5,6 +5,7 @@ A process entry, so this module reads the environment.
 
 import argparse
 import asyncio
+import importlib
 import os
 import resource
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
-from posthouse.gateway.host import calling, keeper, roll
+from posthouse.gateway.host import keeper, roll
 from posthouse.support import crashpoints, locks
 from posthouse.support.files import private_folder
 
@@ -23,15 +24,26 @@ from posthouse.support.files import private_folder
 _LOCK_SECONDS = 1.0
 #: Blocking calls of all gateways share these; one that hangs must not hold up the others.
 _THREADS = 64
+#: What gateways load only when they need it.
+_GATEWAY_MODULES = ("posthouse.gateway.adapters.headless", "posthouse.gateway.adapters.tui")
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Serve until told to stop. Exit code 1, with the reason on stderr, when another host does."""
     given = _parse(arguments)
-    runtime_root: Path = given.runtime_root.resolve()
-    if given.keep:
-        return keeper.keep(calling.command(runtime_root, kept=False), environment)
     crashpoints.arm(environment.get(names.CRASH_AT))
+    runtime_root: Path = given.runtime_root.resolve()
+    return keep(runtime_root) if given.keep else live(runtime_root)
+
+
+def keep(runtime_root: Path) -> int:
+    """Be the keeper of a host, which is started again whenever it dies; what its last life came to."""
+    _load()
+    return keeper.keep(lambda: live(runtime_root))
+
+
+def live(runtime_root: Path) -> int:
+    """Be the host of *runtime_root* until told to stop; `REFUSED` when another process is."""
     lock = private_folder(roll.folder_of(runtime_root)) / gh.LOCK
     try:
         with locks.hold(lock, wait_seconds=_LOCK_SECONDS):
@@ -40,6 +52,12 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         sys.stderr.write(f"gateway host: process {held.holder} is the host of {runtime_root} already\n")
         return keeper.REFUSED
     return 0
+
+
+def _load() -> None:
+    """Have loaded what a host needs, so that each of its lives begins with it."""
+    for module in ("uvloop", "posthouse.gateway.host.control", *_GATEWAY_MODULES):
+        importlib.import_module(module)
 
 
 def _run(runtime_root: Path) -> None:

@@ -107,7 +107,7 @@ def ensure(runtime_root: Path, environment: Mapping[str, str]) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while not _answers(runtime_root):
         if started is None and pid_of(runtime_root) is None:
-            started = _start(folder / gh.LOG, command(runtime_root, kept=True), environment)
+            started = _start(folder / gh.LOG, command(runtime_root), environment)
         has_ended = started is not None and started.poll() is not None and pid_of(runtime_root) is None
         if has_ended or time.monotonic() > deadline:
             raise HostFailed(f"the gateway host of {runtime_root} does not come up: {_tail(folder / gh.LOG)}")
@@ -116,10 +116,9 @@ def ensure(runtime_root: Path, environment: Mapping[str, str]) -> None:
         started.returncode = 0  # it outlives us; this keeps Python from warning that nobody waits for it
 
 
-def command(runtime_root: Path, *, kept: bool) -> list[str]:
-    """The command of a host; *kept*, of a process that starts it again when it dies."""
-    options = ["--keep"] if kept else []
-    return [sys.executable, "-m", "posthouse.gateway.host", "--runtime-root", str(runtime_root), *options]
+def command(runtime_root: Path) -> list[str]:
+    """The command of a host that is started again whenever it dies."""
+    return [sys.executable, "-m", "posthouse.gateway.host", "--runtime-root", str(runtime_root), "--keep"]
 
 
 def _answers(runtime_root: Path) -> bool:

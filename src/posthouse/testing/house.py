@@ -1,0 +1,112 @@
+"""Real agents of the scripted tool on a private tmux server, with real gateways."""
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from posthouse.clients.gateway import GatewayClient
+from posthouse.contracts import gateway_files as gf
+from posthouse.gateway import attach
+from posthouse.gateway.attach import AttachResult
+from posthouse.sessions.agents import Agents
+from posthouse.sessions.launch import LaunchSpec
+from posthouse.sessions.registry import Registry
+from posthouse.sessions.roots import Roots
+from posthouse.sessions.session import Session
+from posthouse.terminal.client import Server
+from posthouse.testing.truth import TruthLog
+from posthouse.turns import runner
+
+
+class Companions:
+    """What ends with an agent; it has no mailbox."""
+
+    def open_mailbox(self, made: Session) -> None: ...
+
+    def end_turn(self, found: Session) -> None:
+        if turn := runner.active(found.turns_root):
+            turn.kill()
+
+    def detach_gateway(self, found: Session) -> None:
+        attach.detach(found, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """A set of roots, a tmux server, and the sessions made there."""
+
+    agents: Agents
+    registry: Registry
+    folder: Path
+    sessions: list[Session] = field(default_factory=list)
+
+    def launch(self, *, headless: bool, name: str = "gpu") -> Session:
+        made = self.agents.launch(
+            LaunchSpec(tool="scripted", name=name, headless=headless, working_directory=self.folder)
+        )
+        self.sessions.append(made)
+        return made
+
+    def attach(
+        self,
+        session: Session,
+        *,
+        mode: gf.ExecutionMode | None = None,
+        port: int | None = None,
+    ) -> AttachResult:
+        return attach.attach(session, self.registry, environment=os.environ, mode=mode, port=port)
+
+    def client(self, session: Session) -> GatewayClient:
+        """A client of the session's live gateway."""
+        there = attach.live(session)
+        assert there is not None
+        return GatewayClient(there.host, there.port)
+
+    def rows(self, session: Session) -> list[tuple[str, str, str | None]]:
+        """Kind, state and error of every request, in order."""
+        with sqlite3.connect(session.gateway_root / gf.QUEUE) as connection:
+            return connection.execute(
+                "SELECT request_kind, state, error_detail FROM gateway_requests ORDER BY rowid"
+            ).fetchall()
+
+    def truth(self, session: Session) -> TruthLog:
+        """What the agent really received."""
+        return TruthLog(Path(session.manifest.launch_plan.home_selector.home_path) / "truth.jsonl")
+
+    def read(self, session: Session, name: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((session.gateway_root / name).read_bytes())
+        return content
+
+    def until(self, condition: Callable[[], bool], *, seconds: float = 20.0) -> None:
+        """Wait for *condition*; an error with what it is about after *seconds*."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                logs = [(one.gateway_root / gf.LOG) for one in self.sessions]
+                told = "\n".join(log.read_text() for log in logs if log.exists())
+                raise AssertionError(f"not seen within {seconds:g} s; the gateway's log:\n{told}")
+            time.sleep(0.02)
+
+    def settle(self, session: Session) -> None:
+        """Wait until nothing is accepted or running."""
+        client = self.client(session)
+        self.until(lambda: client.status()["queue_depth"] == 0)
+
+    def end(self) -> None:
+        """End every gateway and turn; the tmux server is the caller's."""
+        for session in self.sessions:
+            attach.detach(session, self.registry)
+            for turn in runner.turns_of(session.turns_root):
+                turn.kill()
+
+
+def house_in(folder: Path, server: Server) -> House:
+    """A house below *folder*, empty."""
+    roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
+    registry = Registry(roots.registry)
+    return House(agents=Agents(roots, registry, server, Companions()), registry=registry, folder=folder)
