@@ -1,5 +1,6 @@
 """The base of structures that lie on disk: unknown keys and other types are refused."""
 
+from _thread import allocate_lock  # without what `threading` costs every start
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -17,6 +18,11 @@ class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+#: What msgspec has worked out about each kind. It does that at the first use, and two threads that do it at
+#: once end the process (msgspec 0.22): so it is done here, by one at a time.
+_decoders: dict[type[msgspec.Struct], msgspec.json.Decoder[Any]] = {}
+_working_out = allocate_lock()
+
 
 def decode(content: bytes, kind: type[S]) -> S:
     """Read *content* strictly.
@@ -24,7 +30,8 @@ def decode(content: bytes, kind: type[S]) -> S:
     Raises:
         ValueError: It is not JSON or not of that shape; the message names the field.
     """
-    return msgspec.json.decode(content, type=kind)
+    decoded: S = _decoder(kind).decode(content)
+    return decoded
 
 
 def parse(content: bytes) -> Any:
@@ -42,6 +49,7 @@ def convert(payload: Mapping[str, Any], kind: type[S]) -> S:
     Raises:
         ValueError: It is not of that shape; the message names the field.
     """
+    _decoder(kind)  # for what it works out
     return msgspec.convert(payload, type=kind, strict=True)
 
 
@@ -49,3 +57,11 @@ def plain(value: msgspec.Struct) -> dict[str, Any]:
     """*value* as JSON-ready builtins, nulls included."""
     built: Mapping[str, Any] = msgspec.to_builtins(value)
     return dict(built)
+
+
+def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        with _working_out:
+            decoder = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    return decoder

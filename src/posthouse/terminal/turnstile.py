@@ -17,8 +17,10 @@ from posthouse.terminal.client import Server
 
 _SUFFIX = ".posthouse-turnstile"
 #: Longer than a client takes to arrive; a frozen server must not freeze those who would find that out.
-_LONGEST_SECONDS = 2.0
+_LONGEST_SECONDS = 5.0
 _RETRY_SECONDS = 0.002
+#: Many who wait look ever more rarely, or their looking is all that gets done.
+_LAST_RETRY_SECONDS = 0.05
 
 
 @contextmanager
@@ -34,17 +36,19 @@ def passing(server: Server) -> Iterator[None]:
 @asynccontextmanager
 async def passing_in_loop(server: Server) -> AsyncIterator[None]:
     """As `passing`, without blocking the loop."""
-    import asyncio  # who has no loop does not pay for it
+    import asyncio  # who has no loop does not pay for them
+    import random
 
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + _LONGEST_SECONDS
+    deadline, pause = loop.time() + _LONGEST_SECONDS, _RETRY_SECONDS
     with ExitStack() as stack:
         while loop.time() < deadline:
             try:
                 stack.enter_context(locks.hold(lock_of(server)))
                 break
             except locks.LockHeld:
-                await asyncio.sleep(_RETRY_SECONDS)
+                await asyncio.sleep(pause * random.random())  # not all at the same moment
+                pause = min(pause * 2, _LAST_RETRY_SECONDS)
             except OSError:
                 break  # a folder that is not ours: then nobody of ours holds a lock there
         yield

@@ -5,6 +5,7 @@ A process entry, so this module reads the environment.
 
 import argparse
 import asyncio
+import faulthandler
 import importlib
 import os
 import resource
@@ -63,6 +64,7 @@ def _load() -> None:
 def _run(runtime_root: Path) -> None:
     import uvloop  # after the refusal, which needs no loop
 
+    faulthandler.enable()  # one process for all: when it is brought down from below, its log says where
     _allow_many_files()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         loop.run(_serve(runtime_root))
