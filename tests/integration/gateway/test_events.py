@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.integration.gateway.conftest import House
 
 from posthouse.clients.events import Heard
 from posthouse.clients.gateway import GatewayClient, GatewayRefused, GatewayUnavailable
@@ -20,6 +19,7 @@ from posthouse.gateway import attach
 from posthouse.gateway.stream import audience, sse
 from posthouse.support import processes
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.house import House
 from posthouse.testing.served import Served, serving
 
 _LIMIT_SECONDS = 60.0
