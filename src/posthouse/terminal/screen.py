@@ -4,9 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
-#: Colours and attributes, hyperlinks, line-drawing shifts: all that a capture holds.
-_ESCAPE = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^\x1b]*\x1b\\|[\x0e\x0f]")
+_SGR = re.compile(r"\x1b\[([0-9;:]{0,99})m")
+#: Colours and attributes, hyperlinks, line-drawing shifts: all that tmux puts into a capture. Other programs
+#: put in more; none of it is text.
+ESCAPE = re.compile(
+    r"\x1b\[([0-9;:]{0,99})m|\x1b\[[0-9;:?]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x0e\x0f\r]"
+)
 #: First numbers of the sequences that set the foreground, background and underline colour, by the
 #: number that takes it back.
 _COLOURS = {
@@ -110,7 +113,7 @@ def rows_of(capture: str) -> tuple[str, ...]:
 
 def plain(row: str) -> str:
     """*row* without its escapes."""
-    return _ESCAPE.sub("", row)
+    return ESCAPE.sub("", row)
 
 
 def _apply(in_force: dict[str, str], sequence: re.Match[str]) -> None:
@@ -125,4 +128,6 @@ def _apply(in_force: dict[str, str], sequence: re.Match[str]) -> None:
                 del in_force[str(default)]
             return
     if sequence[1] not in ("", "0"):
-        in_force["attributes"] = in_force.get("attributes", "") + sequence[0]
+        # Once is enough: some programs say it for every character.
+        before = in_force.get("attributes", "").replace(sequence[0], "")
+        in_force["attributes"] = before + sequence[0]

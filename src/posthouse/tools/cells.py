@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_ESCAPE = re.compile(r"\x1b\[([0-9;:]*)m|\x1b\]8;[^\x1b]*\x1b\\|[\x0e\x0f]")
+from posthouse.terminal.screen import ESCAPE
 
 
 class Cell(NamedTuple):
@@ -25,7 +25,7 @@ def cells(row: str) -> list[Cell]:
 
 def _cells(row: str) -> Iterator[Cell]:
     style, position = Cell(""), 0
-    for escape in _ESCAPE.finditer(row):
+    for escape in ESCAPE.finditer(row):
         yield from (style._replace(character=each) for each in row[position : escape.start()])
         if escape[1] is not None:
             style = _restyled(style, escape[1])

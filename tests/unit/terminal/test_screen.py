@@ -30,3 +30,14 @@ def test_plain_leaves_the_text() -> None:
         plain("\x1b[1;38:2::1:2:3m❯\xa0x\x1b[0m\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\\x0eq\x0f")
         == "❯\xa0xlinkq"
     )
+
+
+def test_an_attribute_that_is_said_again_and_again_is_kept_once() -> None:
+    """A capture of any length costs what it holds, not more."""
+    assert rows_of("\x1b[1ma\x1b[1mb\x1b[2m\x1b[1mc\nd")[1] == "\x1b[2m\x1b[1md"
+
+
+def test_escapes_that_tmux_never_writes_are_no_text() -> None:
+    """A capture may come from another program; numbers without end are none."""
+    assert plain("a\x1b[2Kb\x1b[?25lc\x1b]0;title\x07d\r") == "abcd"
+    assert rows_of(f"\x1b[{'9' * 9000}mx") == (f"\x1b[{'9' * 9000}mx",)

@@ -1,6 +1,7 @@
 """A pack as a value: the patterns by which one CLI's screens are read, decoded from its TOML file."""
 
 import re
+import threading
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,10 @@ Pattern = re.Pattern[str]
 Shape = Literal["ruled", "status", "cursor"]
 #: Where words stand: below the composer, in the last turn, or in the turn's last row at the margin.
 Region = Literal["footer", "turn", "edge"]
+
+
+#: msgspec works a type out when it is first used, and crashes when two threads do that at once.
+_CONVERTING = threading.Lock()
 
 
 class BadPack(InvalidInput):
@@ -193,7 +198,8 @@ def parse(text: str) -> Pack:
         BadPack: It holds none.
     """
     try:
-        return msgspec.convert(tomllib.loads(text), Pack, dec_hook=_decoded)
+        with _CONVERTING:
+            return msgspec.convert(tomllib.loads(text), Pack, dec_hook=_decoded)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise BadPack(str(error)) from error
 
