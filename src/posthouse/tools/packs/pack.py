@@ -103,6 +103,7 @@ class Mark(_Part, frozen=True, kw_only=True):
     """A row that tells how a turn ended."""
 
     row: Pattern
+    #: `none`: it looks like a mark and says nothing.
     outcome: Outcome
     kind: ErrorKind | None = None
     #: Whether only painted words count, where the row has colours at all: an agent's own words have none.

@@ -84,7 +84,8 @@ def _marks(page: Page, pack: Turn, block: Block) -> Iterator[tuple[Mark, str]]:
             continue
         for mark in pack.marks:
             if said(page, row, mark.row, is_painted=mark.is_painted):
-                yield mark, page.rows[row].strip()
+                if mark.outcome != "none":
+                    yield mark, page.rows[row].strip()
                 break
 
 

@@ -1,5 +1,6 @@
 """Packs are read on screens that they were not written from: captures in other colours, of other people."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +14,20 @@ from posthouse.tools.packs import captures
 TOOLS = [tool for tool in captures.tools() if tool == "claude"]
 _COLOUR = re.compile(r"\x1b\[(?:[34]8[;:]5[;:]\d+|[34]8[;:]2[;:][\d;:]+|[349]\d|10\d)m")
 _COLOUR_256 = re.compile(r"\x1b\[([34])8;5;(\d+)m")
+_OTHER_NAMES = {
+    "Opus 4.8": "Nova 9.1",
+    "v2.1.197": "v2.1.999",
+    "/home/me/": "/srv/it1/",
+    "Crunched": "Whittled",
+    "Brewed": "Bobbed",
+    "Cogitated": "Juggled",
+    "high · /effort": "none · /effort",
+}
+_NAMES = re.compile("|".join(map(re.escape, _OTHER_NAMES)))
 #: Nobody could tell without colours that these are the agent's own words.
 _TOLD_BY_COLOUR = ("answer-says-",)
+#: A draft hides the footer, streaming hides the spinner, and there is no colour: only the title is left.
+_TOLD_BY_TITLE = ("active-queued-taken-back-mono",)
 
 
 def _without_colours(screen: Screen) -> Screen:
@@ -36,17 +49,11 @@ def _in_true_colours(screen: Screen) -> Screen:
 
 
 def _of_somebody_else(screen: Screen) -> Screen:
-    words = {
-        "Opus 4.8": "Nova 9.1",
-        "v2.1.197": "v2.1.999",
-        "/home/me/": "/srv/it1/",
-        "Crunched": "Whittled",
-        "Brewed": "Bobbed",
-        "Cogitated": "Juggled",
-        "high · /effort": "none · /effort",
-    }
-    pattern = re.compile("|".join(map(re.escape, words)))
-    return replace(screen, rows=tuple(pattern.sub(lambda match: words[match[0]], row) for row in screen.rows))
+    return replace(screen, rows=tuple(map(_renamed, screen.rows)))
+
+
+def _renamed(text: str) -> str:
+    return _NAMES.sub(lambda match: _OTHER_NAMES[match[0]], text)
 
 
 def _lower_on_a_taller_screen(screen: Screen) -> Screen:
@@ -66,7 +73,7 @@ def test_captures_mean_the_same_in_other_surroundings(tool: str, changed: Callab
         if changed is _without_colours and name.startswith(_TOLD_BY_COLOUR):
             continue
         read = captures.words_of(tools.load(tool).read_surface(changed(captures.screen(folder, name))))
-        if read != expected:
+        if read != (json.loads(_renamed(json.dumps(expected))) if changed is _of_somebody_else else expected):
             wrong[name] = read
 
     assert wrong == {}
@@ -77,6 +84,8 @@ def test_a_screen_says_the_same_without_its_title(tool: str) -> None:
     """Where nobody tells the title, the screen alone is enough."""
     folder, wrong = captures.folder_of(tool), {}
     for name, expected in captures.expected(folder).items():
+        if name in _TOLD_BY_TITLE:
+            continue
         screen = replace(captures.screen(folder, name), title="", cursor=None)
         read = captures.words_of(tools.load(tool).read_surface(screen))
         if read != expected:

@@ -50,7 +50,7 @@ _ROWS = st.lists(st.lists(_PIECES | st.text(max_size=6), max_size=8).map("".join
 @given(
     rows=_ROWS, title=st.sampled_from(["", "✳ x", "⠂ x", "host"]), dead=st.booleans(), cursor=st.booleans()
 )
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_screen_has_a_meaning(rows: list[str], title: str, dead: bool, cursor: bool) -> None:
     """Nothing that an agent can print breaks the reading, and what it says fits together."""
     read = packs.read(
