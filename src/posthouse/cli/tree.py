@@ -43,6 +43,7 @@ GROUPS: dict[Path, str] = {
 }
 
 _VERB_GROUPS: dict[Path, str] = {
+    ("requests",): "what became of every prompt",
     ("turn",): "single headless turns and their artifacts",
     ("gateway",): "the agent's HTTP gateway",
     ("tui",): "how the gateway sees the agent's screen",
@@ -58,6 +59,10 @@ VERBS: tuple[Verb, ...] = (
     Verb(("attach",), "attach.attach", "open the agent's terminal"),
     Verb(("logs",), "logs.logs", "what happened: events and gateway log; -f follows"),
     Verb(("last",), "last.last", "the last prompt and its answer"),
+    Verb(("requests", "list"), "requests.listing", "what was asked of the agent, newest first"),
+    Verb(("requests", "show"), "requests.show", "what became of a request, step by step"),
+    Verb(("requests", "wait"), "requests.wait", "wait until a request is over"),
+    Verb(("requests", "cancel"), "requests.cancel", "take back a request that has not started"),
     Verb(("turn", "submit"), "turn.submit", "start a headless turn and print its id"),
     Verb(("turn", "status"), "turn.status", "how a turn stands"),
     Verb(("turn", "events"), "turn.events", "what happened in a turn"),

@@ -129,6 +129,32 @@ class GatewayClient:
         """Interrupt what runs now; the accepted request."""
         return self._submit("interrupt", {})
 
+    def receipt(
+        self, request_id: str, *, wait_seconds: float = 0.0, until: str | None = None
+    ) -> dict[str, Any]:
+        """What became of a request; waits at most *wait_seconds* for its end, or for the stage *until*."""
+        query = {"wait": f"{wait_seconds:g}", **({} if until is None else {"until": until})}
+        path = f"{_request_path(request_id)}?{urllib.parse.urlencode(query)}"
+        return self._ask("GET", path, patience_seconds=wait_seconds)
+
+    def receipts(
+        self,
+        *,
+        state: str | None = None,
+        kind: str | None = None,
+        since: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> dict[str, Any]:
+        """A page of what became of requests, direct prompts and reminders, newest first."""
+        wanted = {"state": state, "kind": kind, "since": since, "limit": limit, "cursor": cursor}
+        query = urllib.parse.urlencode({name: value for name, value in wanted.items() if value is not None})
+        return self._ask("GET", f"/v1/requests?{query}" if query else "/v1/requests")
+
+    def cancel(self, request_id: str) -> dict[str, Any]:
+        """Take back a request that the agent was not given yet; its receipt after that."""
+        return self._ask("DELETE", _request_path(request_id))
+
     def reconcile(self, decision: str, *, epoch: int | None = None) -> dict[str, Any]:
         """Decide what becomes of work that waited for an agent which was replaced: replay or discard."""
         order: dict[str, Any] = {"decision": decision}
@@ -228,8 +254,15 @@ class GatewayClient:
     def _submit(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._ask("POST", "/v1/requests", {"schema_version": 1, "kind": kind, "payload": payload})
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """One question and its answer.
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        patience_seconds: float = 0.0,
+    ) -> dict[str, Any]:
+        """One question and its answer, which the gateway may take *patience_seconds* to give.
 
         Raises:
             GatewayUnreachable: Nobody answered.
@@ -238,7 +271,7 @@ class GatewayClient:
         content = None if body is None else json.dumps(body).encode()
         try:
             exchange = self._through_proxy if self._respect_proxy else self._directly
-            status, answer = exchange(method, path, content)
+            status, answer = exchange(method, path, content, self._timeout_seconds + patience_seconds)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         return _read(status, answer)
@@ -249,8 +282,8 @@ class GatewayClient:
             f"the gateway at {host}:{port} does not answer: {error or type(error).__name__}"
         )
 
-    def _directly(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection(*self._address, timeout=self._timeout_seconds)
+    def _directly(self, method: str, path: str, content: bytes | None, seconds: float) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection(*self._address, timeout=seconds)
         try:
             connection.request(method, path, content, self._headers(content))
             response = connection.getresponse()
@@ -261,7 +294,9 @@ class GatewayClient:
     def _headers(self, content: bytes | None) -> dict[str, str]:
         return {**self._proof, **(_JSON if content is not None else {})}
 
-    def _through_proxy(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
+    def _through_proxy(
+        self, method: str, path: str, content: bytes | None, seconds: float
+    ) -> tuple[int, bytes]:
         host, port = self._address
         request = urllib.request.Request(
             f"http://{host}:{port}{path}", content, self._headers(content), method=method
@@ -269,7 +304,7 @@ class GatewayClient:
         try:
             # `urlopen` would keep the proxies of its first call for the whole process.
             opener = urllib.request.build_opener()
-            with opener.open(request, timeout=self._timeout_seconds) as response:
+            with opener.open(request, timeout=seconds) as response:
                 return response.status, response.read(_MAX_ANSWER_BYTES)
         except urllib.error.HTTPError as refused:
             with refused:
@@ -287,6 +322,10 @@ def _read(status: int, answer: bytes) -> dict[str, Any]:
         return decoded
     family = _FAMILIES.get(status) or (GatewayInvalid if 400 <= status < 500 else GatewayUnavailable)
     raise family(status, decoded.get("detail"))
+
+
+def _request_path(request_id: str) -> str:
+    return f"/v1/requests/{urllib.parse.quote(request_id, safe='')}"
 
 
 def _reminder_path(reminder_id: str) -> str:

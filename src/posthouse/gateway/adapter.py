@@ -1,7 +1,7 @@
 """The contract of one running agent, as its gateway sees it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from posthouse.errors import Conflict, InvalidInput, Unavailable
@@ -9,6 +9,7 @@ from posthouse.errors import Conflict, InvalidInput, Unavailable
 if TYPE_CHECKING:  # the command line drives adapters too, and must not pay for pydantic
     from posthouse.contracts.gateway_http import ChatMode
     from posthouse.terminal.keys import Key, Literal_
+    from posthouse.tools.tool import Exchange
     from posthouse.tracking.sight import Sight
 
 Connectivity = Literal["connected", "unavailable"]
@@ -31,6 +32,12 @@ class PromptFailed(Conflict):
     """The agent did not carry the prompt out, or nobody can prove that it did."""
 
     code = "prompt_failed"
+
+
+class Unproven(PromptFailed):
+    """The prompt was typed, and nothing proves that the agent took it, or that it did not."""
+
+    code = "unproven"
 
 
 class NoRawInput(InvalidInput):
@@ -85,6 +92,36 @@ class Prompt:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How far a prompt has come at the agent, and how that is known."""
+
+    stage: Literal["typed", "submitted", "acknowledged"]
+    #: Small, and never the prompt itself.
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the turn of a prompt ended, and how that is known."""
+
+    outcome: Literal["completed", "failed", "interrupted", "unknown"]
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    answer: str | None = None
+    error: str | None = None
+    #: Tokens in the CLI's own words, and dollars, where it tells them.
+    usage: Mapping[str, Any] | None = None
+    cost_usd: float | None = None
+
+
+#: Hears what becomes of a prompt, as soon as it is known. It must be quick and never fail.
+Tell = Callable[[Step | Ending], None]
+
+
+def unheard(_: Step | Ending) -> None:
+    """For callers who do not follow a prompt."""
+
+
 class RunningTurn(Protocol):
     """What the agent was doing when somebody asked."""
 
@@ -127,15 +164,21 @@ class AgentAdapter(Protocol):
             AgentGone: It ended meanwhile.
         """
 
-    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
         """Give *prompt* to the agent.
 
         A TUI's prompt is carried out when its submission is confirmed, a headless one when its turn
         ended well. With *while_busy* a TUI that works may take it into its own queue. Cancelled: the
         agent may go on with it.
 
+        *tell* hears each step once, in order. A headless turn's ending is told before this returns or
+        raises; a TUI's turn goes on, and its ending is found in `exchanges`, but for commands, of which
+        no transcript tells: their ending is told here.
+
         Raises:
-            AgentBusy: Nothing of it reached the agent, or another instance has taken its place.
+            AgentBusy: Nothing of it reached the agent, or another instance has taken its place; nothing
+                was told.
+            Unproven: It was typed and may have been taken.
             PosthouseError: It was not carried out, or that can't be proved; the message says why.
         """
 
@@ -152,8 +195,11 @@ class AgentAdapter(Protocol):
     async def running_turn(self) -> RunningTurn | None:
         """The turn that runs now, or None when the agent is idle or gone."""
 
-    async def end_of(self, turn_id: str) -> str | None:
+    async def end_of(self, turn_id: str) -> Ending | None:
         """How a turn that an earlier process began has ended, once it has; None when it never began."""
+
+    async def exchanges(self) -> "Sequence[Exchange]":
+        """What a TUI's own transcript tells of its newest conversation; empty for a headless agent."""
 
     async def close(self) -> None:
         """Stop watching. The agent goes on."""

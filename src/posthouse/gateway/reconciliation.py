@@ -49,7 +49,7 @@ def tell(
     )
     if decided.error is not None:
         for request_id in decided.request_ids:
-            finished(Finished(request_id=request_id, state="failed", error=decided.error))
+            finished(Finished(request_id=request_id, state="failed", error=decided.error, ends_as="failed"))
 
 
 def result_of(decided: Decided) -> ReconciliationResult:

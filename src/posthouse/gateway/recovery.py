@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
-from posthouse.gateway.adapter import AgentAdapter
+from posthouse.gateway.adapter import AgentAdapter, Ending
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Finished, Found, LeftTurn, Queue, QueueUnavailable
@@ -40,12 +41,15 @@ async def wait_for_turns(
     adapter: AgentAdapter,
     journal: Journal,
     log: logging.Logger,
+    told: Callable[[str, Ending], None],
 ) -> None:
     """Hold the slot until every turn in *left* has ended, and record how. Their requests are not repeated."""
     async with slot.work("a turn of an earlier gateway"):
         for turn in left:
             async with slot.waiting():
-                outcome = await adapter.end_of(turn.turn_id) or NEVER_BEGAN
+                ending = await adapter.end_of(turn.turn_id)
+            outcome = NEVER_BEGAN if ending is None else ending.outcome
+            told(turn.request_id, ending or Ending(outcome="failed", error="its turn never began"))
             recorded = await _record(queue, turn, outcome, log)
             if recorded is None:
                 continue

@@ -29,6 +29,8 @@ from posthouse.gateway.intake import Intake
 from posthouse.gateway.journal import Journal, read_events
 from posthouse.gateway.limits import Limits
 from posthouse.gateway.presence import Presence
+from posthouse.gateway.receipts.book import ReceiptBook
+from posthouse.gateway.receipts.repeats import Repeats
 from posthouse.gateway.reminders.board import Reminders
 from posthouse.gateway.reminders.clock import ReminderClock
 from posthouse.gateway.reminders.events import ReminderStory, left_by
@@ -38,7 +40,7 @@ from posthouse.gateway.status import Binding, Facts, derive, epoch_of
 from posthouse.gateway.stream.audience import Audience
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.gateway.worker import Worker
-from posthouse.queue import Decided, Finished, Instance, Queue
+from posthouse.queue import Decided, Finished, Instance, Key, Queue
 from posthouse.support import clock
 
 
@@ -71,6 +73,8 @@ class Gateway:
         self._background = Background(log)
         self.limits = Limits(journal, on_over=self._limit_over)
         self._presence = Presence(queue, adapter, log, status=self.status, on_decided=self._decided)
+        self.book = ReceiptBook(queue, adapter, journal, log, on_finished=self._taken_back)
+        self.repeats = Repeats(queue.receipts, log)
         self._worker = Worker(
             queue,
             adapter,
@@ -78,6 +82,7 @@ class Gateway:
             log,
             slot=self._slot,
             carry_out=self._give,
+            book=self.book,
             open_instance=self._open_instance,
             on_change=self._changed,
             on_finish=self._request_finished,
@@ -104,8 +109,11 @@ class Gateway:
         await self._adapter.open(self._agent_changed)
         self.tui.seen()
         await self._presence.observe()
+        await self.book.begin()
         await self._wait_for_left_turns()
         self._publisher.publish(self.status())
+        self._background.spawn(self.book.ledger.run())
+        self._background.spawn(self.book.follower.run())
         self._background.spawn(self._worker.run())
         self._background.spawn(self._reminder_clock.run())
         self._worker.wake()
@@ -117,6 +125,7 @@ class Gateway:
         self.tui.close()
         self.limits.close()
         self.reminders.lose()
+        await self.book.close()
         await self._adapter.close()
         await self._queue.close()
         self._publisher.retire(self._queue.counts.depth)
@@ -139,9 +148,11 @@ class Gateway:
             )
         )
 
-    async def submit(self, request: SubmitPromptRequest | InterruptRequest) -> AcceptedRequest:
+    async def submit(
+        self, request: SubmitPromptRequest | InterruptRequest, *, key: Key | None = None
+    ) -> AcceptedRequest:
         """Accept *request*, as `Intake.submit` does."""
-        return await self._intake.submit(request)
+        return await self._intake.submit(request, key)
 
     async def reconcile(self, request: ReconciliationRequest) -> ReconciliationResult:
         """Decide what the current agent gets of the work that waited for an earlier one.
@@ -168,6 +179,7 @@ class Gateway:
                     adapter=self._adapter,
                     journal=self._journal,
                     log=self._log,
+                    told=self.book.ledger.ended,
                 )
             )
 
@@ -186,6 +198,7 @@ class Gateway:
             slot=self._slot,
             journal=self._journal,
             log=self._log,
+            book=self.book,
             status=self.status,
             admit=self._presence.admit,
             held_back=self.limits.reason,
@@ -194,9 +207,13 @@ class Gateway:
             spawn=self._background.spawn,
         )
 
-    async def _give(self, prompt: Prompt) -> None:
+    async def _give(self, request_id: str, prompt: Prompt) -> None:
         """Carry out a queued prompt; a TUI's is noted."""
-        await self.tui.noting(prompt, lambda: self._adapter.carry_out(prompt))
+        tell = self.book.teller(request_id, prompt.text)
+        await self.tui.noting(prompt, lambda: self._adapter.carry_out(prompt, tell=tell))
+
+    def _taken_back(self, finished: Finished) -> None:
+        self._worker.finished(finished)
 
     async def _tell_lost_reminders(self) -> None:
         """A gateway that was killed could not say which reminders ended with it."""
@@ -216,6 +233,7 @@ class Gateway:
 
     def _agent_changed(self) -> None:
         self.tui.seen()
+        self.book.follower.look_soon()
         self._background.spawn(self._follow_agent())
 
     async def _follow_agent(self) -> None:

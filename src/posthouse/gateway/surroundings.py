@@ -9,6 +9,7 @@ from posthouse.contracts.gateway_files import Attach
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.gateway.adapter import AgentAdapter
 from posthouse.gateway.journal import Journal
+from posthouse.gateway.receipts.book import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Queue
 
@@ -23,6 +24,7 @@ class Surroundings:
     slot: Slot
     journal: Journal
     log: logging.Logger
+    book: ReceiptBook
     #: The status now; asks nobody.
     status: Callable[[], GatewayStatus]
     #: The epoch of the agent that stands there, as it is published.

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from posthouse.errors import PosthouseError
-from posthouse.gateway.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, RunningTurn
+from posthouse.gateway.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn
 from posthouse.gateway.journal import Journal
+from posthouse.gateway.receipts.book import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Coalesced, Finished, Instance, Queue, QueueUnavailable, Result, Row
 from posthouse.support import crashpoints
@@ -35,7 +36,8 @@ class Worker:
         log: logging.Logger,
         *,
         slot: Slot,
-        carry_out: Callable[[Prompt], Awaitable[None]],
+        carry_out: Callable[[str, Prompt], Awaitable[None]],
+        book: ReceiptBook,
         open_instance: Callable[[], Instance | None],
         on_change: Callable[[], None],
         on_finish: Callable[[Finished], None] = lambda finished: None,
@@ -46,6 +48,7 @@ class Worker:
         self._log = log
         #: The adapter's, with whatever else belongs to giving a prompt to the agent.
         self._give = carry_out
+        self._book = book
         #: The agent instance that may be given work now; None while none may.
         self._open_instance = open_instance
         self._on_change = on_change
@@ -85,6 +88,8 @@ class Worker:
             result_json=finished.result,
         )
         self._log.info(f"request {finished.state}", extra={"request_id": finished.request_id})
+        if finished.ends_as is not None:
+            self._book.ledger.tell(finished.request_id, finished.ends_as)
         self._on_finish(finished)
         self._on_change()
 
@@ -140,6 +145,8 @@ class Worker:
         claim = await self._queue.claim(row.request_id, turn_id=turn_id)
         if claim.coalesced is not None:
             self._coalesced(claim.coalesced)
+        if claim.is_taken:
+            self._book.ledger.tell(row.request_id, "started")
         return claim.is_taken
 
     def _coalesced(self, coalesced: Coalesced) -> None:
@@ -151,6 +158,8 @@ class Worker:
             effective_actions=coalesced.effective_actions,
             next_request_id=coalesced.next_request_id,
         )
+        for request_id in coalesced.request_ids:
+            self._book.ledger.tell(request_id, "coalesced")
         self._log.info("control intents coalesced", extra={"count": len(coalesced.request_ids)})
 
     async def _carry_out(self, row: Row, turn_id: str | None, instance: Instance) -> bool:
@@ -164,19 +173,24 @@ class Worker:
             turn_id=turn_id or row.payload.get("turn_id"),
             instance_id=instance.instance_id,
         )
-        return await self._settle(row.request_id, self._give(prompt))
+        return await self._settle(
+            row.request_id, self._give(row.request_id, prompt), ends=self._adapter.is_headless
+        )
 
     async def _interrupt_now(self) -> None:
         turn = await self._adapter.running_turn()
         if turn is not None:
             await turn.interrupt()
 
-    async def _settle(self, request_id: str, action: Awaitable[object]) -> bool:
-        """Do *action* and write down how it ended, whatever happens. False: nothing happened at all."""
+    async def _settle(self, request_id: str, action: Awaitable[object], *, ends: bool = True) -> bool:
+        """Do *action* and write down how it ended, whatever happens. False: nothing happened at all.
+
+        With *ends* the request is over with the action; a TUI's turn goes on.
+        """
         try:
             await action
         except asyncio.CancelledError:
-            result = Result(state="failed", error=STOPPED, turn_goes_on=True)
+            result = Result(state="failed", error=STOPPED, turn_goes_on=True, ends_as="unknown")
             self._ended(await self._queue.finish(request_id, result))
             raise
         except AgentBusy as error:
@@ -186,16 +200,22 @@ class Worker:
             await self._surely(lambda: self._queue.release(request_id))
             return False
         except PosthouseError as error:
-            result = Result(state="failed", error=str(error))
+            result = self._failed(request_id, error)
         except Exception as error:  # noqa: BLE001 - the worker must outlive one bad request
             self._log.exception("request failed unexpectedly", extra={"request_id": request_id})
             reason = f"the gateway failed: {type(error).__name__}; its log has the details"
-            result = Result(state="failed", error=reason)
+            result = self._failed(request_id, PromptFailed(reason))
         else:
             crashpoints.reach("request carried out")
-            result = Result(state="completed")
+            result = Result(state="completed", ends_as="completed" if ends else None)
+        # What was told on the way goes before its end.
+        await self._surely(self._book.ledger.flush)
         self._ended(await self._surely(lambda: self._queue.finish(request_id, result)))
         return True
+
+    def _failed(self, request_id: str, error: PosthouseError) -> Result:
+        is_uncertain = self._book.is_uncertain(request_id, error)
+        return Result(state="failed", error=str(error), ends_as="unknown" if is_uncertain else "failed")
 
     def _ended(self, finished: Finished | None) -> None:
         if finished is not None:

@@ -3,6 +3,7 @@
 import sqlite3
 from pathlib import Path
 
+from posthouse.queue import stages
 from posthouse.queue.queue import Finished, QueueUnavailable, SetAside
 from posthouse.queue.statements import named
 from posthouse.queue.store import Store
@@ -43,9 +44,10 @@ def recover(store: Store) -> list[Finished]:
     now = clock.iso_seconds(clock.now())
     store.run("seed_notifier", now=now)
     store.run("adopt")
+    stages.recover(store)
     store.run("close_finished")
     running = [row[0] for row in store.run("running")]
-    failed = [store.fail(request_id, DIED_RUNNING) for request_id in running]
+    failed = [store.fail(request_id, DIED_RUNNING, ends_as="unknown") for request_id in running]
     store.recount()
     return failed
 

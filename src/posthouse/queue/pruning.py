@@ -8,11 +8,20 @@ bit by bit (`auto_vacuum = INCREMENTAL`); nobody ever waits for a VACUUM.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from posthouse.queue import keys
 from posthouse.queue.store import Store
 from posthouse.support import clock
 
 #: Rows that one call looks at: a few milliseconds of the writer.
 _BATCH = 200
+_OF_REQUEST = (
+    "prune_request",
+    "prune_order",
+    "prune_replay",
+    "unlink_turn",
+    "prune_prompt",
+    "prune_stages",
+)
 #: Pages that one call gives back.
 _PAGES = 256
 
@@ -37,10 +46,10 @@ def prune(store: Store, limits: Limits, *, now: datetime) -> int:
     before = clock.iso_seconds(now - limits.max_age)
     doomed = [row[0] for row in store.run("prunable", many=many, few=few, before=before, batch=_BATCH)]
     for request_id in doomed:
-        for statement in ("prune_request", "prune_order", "prune_replay", "unlink_turn"):
+        for statement in _OF_REQUEST:
             store.run(statement, request_id=request_id)
     audits = store.run("prune_audit", keep=limits.max_audit, batch=_BATCH).rowcount
-    return len(doomed) + audits
+    return len(doomed) + audits + keys.prune(store)
 
 
 def give_back(store: Store) -> None:

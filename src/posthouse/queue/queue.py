@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from posthouse.errors import Conflict, Unavailable
+
+if TYPE_CHECKING:
+    from posthouse.queue.receipt import Key, Receipts
 
 State = Literal["accepted", "running", "completed", "failed", "coalesced"]
 #: What somebody may decide about work that waits for an agent which was replaced.
@@ -65,6 +68,10 @@ class Accepted:
     accepted_at_utc: str
     #: Requests that are accepted or running, this one included.
     depth: int
+    #: The agent instance it was accepted for.
+    epoch: int
+    #: It was accepted before, under the same key; nothing new was.
+    is_repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +104,8 @@ class Result:
     error: str | None = None
     #: Its turn was left running, and its outcome is not known yet.
     turn_goes_on: bool = False
+    #: What its receipt says from now on, unless more was told already; None: its turn goes on in a TUI.
+    ends_as: Literal["completed", "failed", "unknown"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +117,8 @@ class Finished:
     error: str | None
     #: What the contract keeps of a completed request.
     result: Mapping[str, Any] | None = None
+    #: What its receipt says; None: its turn goes on in a TUI.
+    ends_as: Literal["completed", "failed", "cancelled", "unknown"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +195,27 @@ class Queue(Protocol):
     def found(self) -> Found:
         """What opening it found."""
 
-    async def put(self, request: Request, *, start: bool = False) -> Accepted:
+    @property
+    def receipts(self) -> "Receipts":
+        """What became of everything that was asked."""
+
+    async def put(self, request: Request, *, start: bool = False, key: "Key | None" = None) -> Accepted:
         """Accept *request* behind all earlier ones; with *start* it is running at once.
+
+        Under a *key* that was used before, the first answer is given again and nothing is accepted.
 
         A process that dies before this returns may or may not have accepted it.
 
         Raises:
             QueueFull: Too much waits. What starts at once does not wait, and is always taken.
+            KeyReused: Something else was asked under the key.
+        """
+
+    async def repeated(self, key: "Key") -> Accepted | None:
+        """The first answer under *key*; None when it is new.
+
+        Raises:
+            KeyReused: Something else was asked under it.
         """
 
     async def next(self) -> Row | None:
@@ -209,7 +234,9 @@ class Queue(Protocol):
     async def finish(self, request_id: str, result: Result) -> Finished | None:
         """End a running request. None: it was not running, and stays what it was."""
 
-    async def refuse(self, request_id: str, error: str) -> Finished | None:
+    async def refuse(
+        self, request_id: str, error: str, *, ends_as: Literal["failed", "cancelled"] = "failed"
+    ) -> Finished | None:
         """Fail a request that waits. None: it does not wait, and stays what it was."""
 
     async def latest_instance(self) -> Instance | None:

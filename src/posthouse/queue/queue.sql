@@ -92,6 +92,31 @@ CREATE TABLE IF NOT EXISTS posthouse_turns (
   ended_at_utc TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS posthouse_open_turns ON posthouse_turns (request_id) WHERE outcome IS NULL;
+-- Prompts that went to the agent past the queue: direct ones and reminders. Their place in the order of
+-- arrival is in posthouse_requests, like everybody's.
+CREATE TABLE IF NOT EXISTS posthouse_prompts (
+  request_id TEXT PRIMARY KEY,
+  request_kind TEXT NOT NULL,
+  payload_json TEXT NOT NULL,
+  managed_agent_instance_epoch INTEGER NOT NULL
+) WITHOUT ROWID;
+-- What every prompt has passed on its way, with the fraction of the second that the contract's rows lack.
+CREATE TABLE IF NOT EXISTS posthouse_stages (
+  request_id TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  at_utc TEXT NOT NULL,
+  detail_json TEXT NOT NULL DEFAULT '{}',
+  PRIMARY KEY (request_id, stage)
+) WITHOUT ROWID;
+-- Which request was made under which idempotency key, and what its caller was told.
+CREATE TABLE IF NOT EXISTS posthouse_keys (
+  name TEXT PRIMARY KEY,
+  fingerprint TEXT NOT NULL,
+  request_id TEXT NOT NULL,
+  made_at_utc TEXT NOT NULL,
+  answer_json TEXT
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS posthouse_keys_by_age ON posthouse_keys (made_at_utc);
 
 -- seed_notifier --
 -- The contract's singleton exists, disabled, from the first moment.
@@ -209,8 +234,10 @@ SELECT sequence FROM posthouse_requests WHERE is_open = 0 ORDER BY sequence DESC
 
 -- prunable --
 -- Finished requests beyond the newest :many, and those beyond the newest :few that ended before :before.
+-- What went past the queue has no row to say when; its last stage does.
 SELECT request_id FROM posthouse_requests LEFT JOIN gateway_requests USING (request_id)
-WHERE is_open = 0 AND (sequence < :many OR (sequence < :few AND finished_at_utc < :before))
+WHERE is_open = 0 AND (sequence < :many OR (sequence < :few AND coalesce(finished_at_utc, (
+  SELECT max(at_utc) FROM posthouse_stages WHERE request_id = posthouse_requests.request_id)) < :before))
 ORDER BY sequence LIMIT :batch;
 
 -- prune_request --
@@ -246,3 +273,105 @@ PRAGMA incremental_vacuum(1);
 SELECT coalesce(posthouse_turns.turn_id, json_extract(payload_json, '$.turn_id')) AS turn
 FROM posthouse_requests JOIN gateway_requests USING (request_id) LEFT JOIN posthouse_turns USING (request_id)
 WHERE is_open = 1 AND request_kind = 'submit_prompt' AND turn IS NOT NULL ORDER BY sequence LIMIT 1;
+
+-- stage --
+-- The first word counts: what is told again later adds nothing.
+INSERT OR IGNORE INTO posthouse_stages (request_id, stage, at_utc, detail_json)
+VALUES (:request_id, :stage, :at, :detail);
+
+-- last_stage --
+-- An end, or that nothing is known, unless there is a proven end already.
+INSERT OR IGNORE INTO posthouse_stages (request_id, stage, at_utc, detail_json)
+SELECT :request_id, :stage, :at, :detail WHERE NOT EXISTS (
+  SELECT 1 FROM posthouse_stages WHERE request_id = :request_id
+    AND stage IN ('completed', 'failed', 'interrupted', 'cancelled', 'coalesced'));
+
+-- unstart --
+DELETE FROM posthouse_stages WHERE request_id = :request_id AND stage = 'started';
+
+-- put_prompt --
+INSERT INTO posthouse_prompts (request_id, request_kind, payload_json, managed_agent_instance_epoch)
+VALUES (:request_id, :kind, :payload, :epoch);
+
+-- close_prompt --
+-- Only what went past the queue: a request's own row says when that is over.
+UPDATE posthouse_requests SET is_open = 0
+WHERE request_id = :request_id AND EXISTS (
+  SELECT 1 FROM posthouse_prompts WHERE request_id = :request_id);
+
+-- is_open --
+SELECT is_open FROM posthouse_requests WHERE request_id = :request_id;
+
+-- open_prompts --
+SELECT request_id, EXISTS (
+  SELECT 1 FROM posthouse_stages
+  WHERE request_id = posthouse_requests.request_id AND stage = 'started')
+FROM posthouse_requests JOIN posthouse_prompts USING (request_id) WHERE is_open = 1 ORDER BY sequence;
+
+-- receipt --
+SELECT sequence, request_id,
+  coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind),
+  coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json),
+  coalesce(gateway_requests.managed_agent_instance_epoch, posthouse_prompts.managed_agent_instance_epoch),
+  accepted_at_utc, state, error_detail, turn_id
+FROM posthouse_requests
+  LEFT JOIN gateway_requests USING (request_id)
+  LEFT JOIN posthouse_prompts USING (request_id)
+  LEFT JOIN posthouse_turns USING (request_id)
+WHERE request_id = :request_id AND coalesce(gateway_requests.request_id, posthouse_prompts.request_id) IS NOT NULL;
+
+-- receipts --
+-- Newest first, below the sequence where the last page ended.
+SELECT sequence, request_id,
+  coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind),
+  coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json),
+  coalesce(gateway_requests.managed_agent_instance_epoch, posthouse_prompts.managed_agent_instance_epoch),
+  accepted_at_utc, state, error_detail, turn_id
+FROM posthouse_requests
+  LEFT JOIN gateway_requests USING (request_id)
+  LEFT JOIN posthouse_prompts USING (request_id)
+  LEFT JOIN posthouse_turns USING (request_id)
+WHERE sequence < :before AND coalesce(gateway_requests.request_id, posthouse_prompts.request_id) IS NOT NULL
+ORDER BY sequence DESC LIMIT :batch;
+
+-- stages_of --
+SELECT request_id, stage, at_utc, detail_json FROM posthouse_stages WHERE request_id = :request_id;
+
+-- stages_below --
+SELECT request_id, stage, at_utc, detail_json FROM posthouse_stages WHERE request_id IN (
+  SELECT request_id FROM posthouse_requests WHERE sequence < :before ORDER BY sequence DESC LIMIT :batch);
+
+-- unended --
+-- Given to the agent, and no end was seen. Only the newest are worth a look.
+SELECT request_id FROM (SELECT sequence, request_id FROM posthouse_requests ORDER BY sequence DESC LIMIT :batch)
+  JOIN posthouse_stages USING (request_id)
+GROUP BY sequence, request_id
+HAVING max(stage = 'started') = 1
+  AND max(stage IN ('completed', 'failed', 'interrupted', 'cancelled', 'coalesced')) = 0
+ORDER BY sequence;
+
+-- find_key --
+SELECT fingerprint, request_id, answer_json FROM posthouse_keys
+WHERE name = :name AND made_at_utc > :oldest;
+
+-- put_key --
+INSERT OR REPLACE INTO posthouse_keys (name, fingerprint, request_id, made_at_utc, answer_json)
+VALUES (:name, :fingerprint, :request_id, :now, :answer);
+
+-- answer_key --
+UPDATE posthouse_keys SET answer_json = :answer WHERE name = :name AND fingerprint = :fingerprint;
+
+-- expire_keys --
+DELETE FROM posthouse_keys WHERE name IN (
+  SELECT name FROM posthouse_keys WHERE made_at_utc <= :oldest ORDER BY made_at_utc LIMIT :batch);
+
+-- prune_keys --
+DELETE FROM posthouse_keys WHERE name IN (
+  SELECT name FROM posthouse_keys ORDER BY made_at_utc
+  LIMIT min(:batch, max(0, (SELECT count(*) FROM posthouse_keys) - :keep)));
+
+-- prune_prompt --
+DELETE FROM posthouse_prompts WHERE request_id = :request_id;
+
+-- prune_stages --
+DELETE FROM posthouse_stages WHERE request_id = :request_id;

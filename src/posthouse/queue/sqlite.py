@@ -4,8 +4,9 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
-from posthouse.queue import epochs, opening, pruning, turns
+from posthouse.queue import epochs, keys, opening, pruning, turns
 from posthouse.queue.pruning import Limits
 from posthouse.queue.queue import (
     Accepted,
@@ -22,6 +23,8 @@ from posthouse.queue.queue import (
     Result,
     Row,
 )
+from posthouse.queue.receipt import Key
+from posthouse.queue.receipts import SqliteReceipts
 from posthouse.queue.statements import named
 from posthouse.queue.store import MAX_WAITING, Store
 from posthouse.queue.writer import Writer
@@ -35,13 +38,19 @@ class SqliteQueue:
         self._writer = writer
         self._limits = limits
         self.found = found
+        self.receipts = SqliteReceipts(writer)
 
     @property
     def counts(self) -> Counts:
         return self._writer.counts
 
-    async def put(self, request: Request, *, start: bool = False) -> Accepted:
+    async def put(self, request: Request, *, start: bool = False, key: Key | None = None) -> Accepted:
+        if key is not None:
+            return await self._writer.do(lambda store: keys.put(store, request, start=start, key=key))
         return await self._writer.do(lambda store: store.put(request, start=start))
+
+    async def repeated(self, key: Key) -> Accepted | None:
+        return await self._writer.do(lambda store: keys.find(store, key))
 
     async def next(self) -> Row | None:
         return await self._writer.do(Store.next)
@@ -55,8 +64,10 @@ class SqliteQueue:
     async def finish(self, request_id: str, result: Result) -> Finished | None:
         return await self._writer.do(lambda store: store.finish(request_id, result))
 
-    async def refuse(self, request_id: str, error: str) -> Finished | None:
-        return await self._writer.do(lambda store: store.refuse(request_id, error))
+    async def refuse(
+        self, request_id: str, error: str, *, ends_as: Literal["failed", "cancelled"] = "failed"
+    ) -> Finished | None:
+        return await self._writer.do(lambda store: store.refuse(request_id, error, ends_as=ends_as))
 
     async def latest_instance(self) -> Instance | None:
         return await self._writer.do(epochs.latest)

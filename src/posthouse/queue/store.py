@@ -5,7 +5,9 @@ Called by one thread at a time, inside a transaction that the caller begins and 
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Literal
 
 from posthouse.queue import coalescing
 from posthouse.queue.queue import (
@@ -19,6 +21,7 @@ from posthouse.queue.queue import (
     Result,
     Row,
 )
+from posthouse.queue.receipt import ENDS, StageName
 from posthouse.queue.statements import named
 from posthouse.support import clock, ids
 
@@ -42,6 +45,24 @@ class Store:
         """Learn the counts from the rows again."""
         self.counts = Counts(*self.run("count").fetchone())
 
+    def stage(
+        self,
+        request_id: str,
+        name: StageName,
+        *,
+        at_utc: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record that a prompt has passed a stage."""
+        is_last = name in ENDS or name == "unknown"
+        self.run(
+            "last_stage" if is_last else "stage",
+            request_id=request_id,
+            stage=name,
+            at=at_utc or clock.iso_micros(clock.now()),
+            detail=json.dumps(detail or {}, ensure_ascii=False),
+        )
+
     def put(self, request: Request, *, start: bool) -> Accepted:
         if not start and self.counts.accepted >= self._max_waiting:
             raise QueueFull(
@@ -50,7 +71,7 @@ class Store:
             )
         moment = clock.now()
         now = clock.iso_seconds(moment)
-        request_id = f"gwreq-{clock.compact(moment)}-{ids.hex_id(8)}"
+        request_id = new_request_id(moment)
         self.run(
             "put",
             request_id=request_id,
@@ -62,8 +83,13 @@ class Store:
             epoch=request.epoch,
         )
         self.run("put_order", request_id=request_id)
+        self.stage(request_id, "accepted", at_utc=clock.iso_micros(moment))
+        if start:
+            self.stage(request_id, "started", at_utc=clock.iso_micros(moment))
         self._count(accepted=0 if start else 1, running=1 if start else 0)
-        return Accepted(request_id=request_id, accepted_at_utc=now, depth=self.counts.depth)
+        return Accepted(
+            request_id=request_id, accepted_at_utc=now, depth=self.counts.depth, epoch=request.epoch
+        )
 
     def next(self) -> Row | None:
         planned = coalescing.plan(self._accepted())
@@ -77,6 +103,7 @@ class Store:
         if planned.effective[0].request_id != request_id:
             return Claim(is_taken=False, coalesced=coalesced)
         self.run("claim", request_id=request_id, now=_now())
+        self.stage(request_id, "started")
         if turn_id is not None:
             self.run("link_turn", request_id=request_id, turn_id=turn_id)
         self._count(accepted=-1, running=1)
@@ -86,6 +113,7 @@ class Store:
         given = self.run("release", request_id=request_id).rowcount == 1
         if given:
             self.run("unlink_turn", request_id=request_id)
+            self.run("unstart", request_id=request_id)
             self._count(accepted=1, running=-1)
         return given
 
@@ -104,22 +132,35 @@ class Store:
             result=None if kept is None else json.dumps(kept),
         )
         self.run("finish_order", request_id=request_id)
+        if result.ends_as is not None:
+            self.stage(request_id, result.ends_as)
         if not result.turn_goes_on:
             self.run("end_turn", request_id=request_id, outcome=result.state, now=now)
         self._count(running=-1)
-        return Finished(request_id=request_id, state=result.state, error=result.error, result=kept)
+        return Finished(
+            request_id=request_id,
+            state=result.state,
+            error=result.error,
+            result=kept,
+            ends_as=result.ends_as,
+        )
 
-    def refuse(self, request_id: str, error: str) -> Finished | None:
+    def refuse(
+        self, request_id: str, error: str, *, ends_as: Literal["failed", "cancelled"] = "failed"
+    ) -> Finished | None:
         if self.run("state_of", request_id=request_id).fetchone() != ("accepted",):
             return None
         self._count(accepted=-1)
-        return self.fail(request_id, error)
+        return self.fail(request_id, error, ends_as=ends_as)
 
-    def fail(self, request_id: str, error: str) -> Finished:
+    def fail(
+        self, request_id: str, error: str, *, ends_as: Literal["failed", "cancelled", "unknown"] = "failed"
+    ) -> Finished:
         """End an open request that nobody carries out. The caller counts."""
+        self.stage(request_id, ends_as)
         self.run("fail", request_id=request_id, now=_now(), error=error)
         self.run("finish_order", request_id=request_id)
-        return Finished(request_id=request_id, state="failed", error=error)
+        return Finished(request_id=request_id, state="failed", error=error, ends_as=ends_as)
 
     def _accepted(self) -> Iterator[Row]:
         """Accepted requests from the oldest on. Read only as far as somebody looks."""
@@ -152,6 +193,7 @@ class Store:
             told = json.dumps(result, sort_keys=True)
             self.run("coalesce", request_id=one.row.request_id, now=now, result=told)
             self.run("finish_order", request_id=one.row.request_id)
+            self.stage(one.row.request_id, "coalesced", detail={"evidence": {"into": one.by.request_id}})
         self._count(accepted=-len(planned.superseded))
         return Coalesced(
             coalesced_at_utc=now,
@@ -163,6 +205,10 @@ class Store:
 
     def _count(self, *, accepted: int = 0, running: int = 0) -> None:
         self.counts = Counts(self.counts.accepted + accepted, self.counts.running + running)
+
+
+def new_request_id(moment: datetime) -> str:
+    return f"gwreq-{clock.compact(moment)}-{ids.hex_id(8)}"
 
 
 def _now() -> str:

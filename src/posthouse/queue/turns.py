@@ -27,5 +27,5 @@ def record(store: Store, request_id: str, outcome: str) -> Finished | None:
     if store.run("end_turn", request_id=request_id, outcome=outcome, now=now).rowcount == 0:
         return None
     store.run("explain", request_id=request_id, more=f"; later its turn was found {outcome}")
-    (error,) = store.run("error_of", request_id=request_id).fetchone()
-    return Finished(request_id=request_id, state="failed", error=error)
+    found = store.run("error_of", request_id=request_id).fetchone()
+    return Finished(request_id=request_id, state="failed", error=None if found is None else found[0])

@@ -123,11 +123,16 @@ class Typist:
         return await self._watch.until(judge, seconds=seconds) or await self.surface()
 
     async def submit(
-        self, prompt: str, *, acknowledged: Callable[[], bool], while_busy: bool = False
+        self,
+        prompt: str,
+        *,
+        acknowledged: Callable[[], bool],
+        while_busy: bool = False,
+        on_typed: Callable[[], None] = lambda: None,
     ) -> Delivery:
         """Give the agent *prompt*. *acknowledged* says whether its transcript or a hook shows it.
 
-        With *while_busy* a working agent may queue it.
+        With *while_busy* a working agent may queue it. *on_typed* is called once the text is in the terminal.
 
         Raises:
             InvalidInput: The prompt cannot be typed for this CLI; nothing was.
@@ -136,7 +141,7 @@ class Typist:
         text = paste.pasteable(self._hands.guard(prompt))
         try:
             async with self._writing():
-                return await self._deliver(text, acknowledged, while_busy=while_busy)
+                return await self._deliver(text, acknowledged, while_busy=while_busy, on_typed=on_typed)
         except locks.LockHeld:
             return Delivery(outcome="refused", reason="another writer is typing")
 
@@ -164,7 +169,14 @@ class Typist:
             for part in parts:
                 await self._send(*(("-l", "--", part.text) if isinstance(part, Literal_) else (part.name,)))
 
-    async def _deliver(self, text: str, acknowledged: Callable[[], bool], *, while_busy: bool) -> Delivery:
+    async def _deliver(
+        self,
+        text: str,
+        acknowledged: Callable[[], bool],
+        *,
+        while_busy: bool,
+        on_typed: Callable[[], None],
+    ) -> Delivery:
         screen = await self.screen()
         before = self._watch.meaning(screen)
         if reason := refusal(screen, before, while_busy=while_busy):
@@ -172,6 +184,7 @@ class Typist:
         if not await self._paste(text):
             return Delivery(outcome="refused", reason=await self._why_no_keys())
         crashpoints.reach("prompt pasted")
+        on_typed()
         verdict = await self._until_shown(text)
         if verdict != _SHOWN:
             return Delivery(outcome="unknown", reason=verdict)

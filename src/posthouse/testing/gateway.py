@@ -5,15 +5,36 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from starlette.types import ASGIApp, Message, Scope
 
-from posthouse.gateway.adapter import AgentGone, NoRawInput, Prompt, RunningTurn, Standing
+from posthouse.gateway.adapter import (
+    AgentBusy,
+    AgentGone,
+    Ending,
+    NoRawInput,
+    Prompt,
+    RunningTurn,
+    Standing,
+    Step,
+    Tell,
+    unheard,
+)
+from posthouse.support import clock
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.screen import Surface, SurfaceState
-from posthouse.tools.tool import Meaning
+from posthouse.tools.tool import Exchange, Meaning
 from posthouse.tracking.sight import Ended, Heard, Sight
+
+Outcome = Literal["success", "interrupted", "error"]
+_TEST = {"source": "test"}
+_STEPS_HEADLESS = (Step(stage="submitted", evidence=_TEST), Step(stage="acknowledged", evidence=_TEST))
+_STEPS_TYPED = (
+    Step(stage="typed", evidence=_TEST),
+    Step(stage="submitted", evidence=_TEST),
+    Step(stage="acknowledged", evidence=_TEST),
+)
 
 
 class FakeAgent:
@@ -36,10 +57,15 @@ class FakeAgent:
         self.pressed: list[tuple[Literal_ | Key, ...]] = []
         #: What raw keys do to its screen.
         self.on_press: Callable[[], None] = lambda: None
+        #: A TUI's own record of its conversation.
+        self.transcript: list[Exchange] = []
+        #: What a headless turn ends with.
+        self.answer: str | None = "done"
+        self.usage: Mapping[str, Any] | None = None
         #: What the next prompt, or the next keys, end with.
         self.failure: Exception | None = None
         #: Turns that an earlier gateway began, and how they will end.
-        self.left_turns: dict[str, str] = {}
+        self.left_turns: dict[str, Literal["completed", "failed", "interrupted"]] = {}
         self._left_ended = asyncio.Event()
         #: How often somebody began to wait for it, and how often that waiting ended.
         self.waits_begun = 0
@@ -118,16 +144,35 @@ class FakeAgent:
         if self._standing.connectivity == "unavailable":
             raise AgentGone(self._standing.detail)
 
-    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
         self.received.append(prompt)
         self.received_while_busy.append(while_busy)
+        if isinstance(self.failure, AgentBusy):
+            self._fail_if_told()
+        for step in self._steps():
+            tell(step)
+        if not self._is_headless and self.failure is None:
+            self.transcript.append(Exchange(prompt=prompt.text, submitted_at_utc=_now()))
         if self._is_held:
             self._turn = _FakeTurn(prompt.turn_id)
             try:
                 await self._turn.ended()
             finally:
                 self._turn = None
+        if self._is_headless:
+            tell(self._ending())
         self._fail_if_told()
+
+    def _steps(self) -> Sequence[Step]:
+        if self._is_headless:
+            return _STEPS_HEADLESS
+        # What a TUI did not take was typed all the same.
+        return _STEPS_TYPED if self.failure is None else _STEPS_TYPED[:1]
+
+    def _ending(self) -> Ending:
+        if self.failure is not None:
+            return Ending(outcome="failed", evidence=_TEST, error=str(self.failure))
+        return Ending(outcome="completed", evidence=_TEST, answer=self.answer, usage=self.usage)
 
     async def press(self, parts: Sequence[Literal_ | Key]) -> None:
         if self._is_headless:
@@ -139,11 +184,19 @@ class FakeAgent:
     async def running_turn(self) -> RunningTurn | None:
         return self._turn
 
-    async def end_of(self, turn_id: str) -> str | None:
+    async def end_of(self, turn_id: str) -> Ending | None:
         if turn_id not in self.left_turns:
             return None
         await self._left_ended.wait()
-        return self.left_turns[turn_id]
+        return Ending(outcome=self.left_turns[turn_id], evidence=_TEST)
+
+    async def exchanges(self) -> Sequence[Exchange]:
+        return list(self.transcript)
+
+    def end_turn(self, answer: str = "done", *, outcome: Outcome = "success") -> None:
+        """Write the end of the last prompt into the transcript, and show a ready TUI."""
+        self.transcript[-1] = replace(self.transcript[-1], answer=answer, outcome=outcome)
+        self.show("ready")
 
     def end_left_turns(self) -> None:
         """Let the turns that an earlier gateway began come to their end."""
@@ -160,6 +213,10 @@ class FakeAgent:
     def _stand(self, standing: Standing) -> None:
         self._standing = standing
         self._on_change()
+
+
+def _now() -> str:
+    return clock.iso_micros(clock.now())
 
 
 def _shown(
@@ -233,8 +290,12 @@ async def call(
     }
     sent: list[Message] = []
 
+    bodies = [content]
+
     async def receive() -> Message:
-        return {"type": "http.request", "body": content, "more_body": False}
+        if not bodies:
+            await asyncio.Event().wait()  # as a server does, until the caller goes away
+        return {"type": "http.request", "body": bodies.pop(), "more_body": False}
 
     async def send(message: Message) -> None:
         sent.append(message)

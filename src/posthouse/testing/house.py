@@ -78,6 +78,19 @@ class House:
         """What the agent really received."""
         return TruthLog(Path(session.manifest.launch_plan.home_selector.home_path) / "truth.jsonl")
 
+    def events(self, session: Session) -> list[dict[str, Any]]:
+        """What happened to requests, as the contract tells it, without stages and screens."""
+        lines = (session.gateway_root / gf.EVENTS).read_text().splitlines()
+        told = [json.loads(line) for line in lines]
+        ours = ("request_", "tui_", "events_", "dialog_")
+        return [event for event in told if not event["kind"].startswith(ours)]
+
+    def receipt(self, session: Session, request_id: str) -> dict[str, Any]:
+        """A request's receipt once it has its end."""
+        client = self.client(session)
+        self.until(lambda: client.receipt(request_id)["state"] not in ("accepted", "running"), seconds=60)
+        return client.receipt(request_id)
+
     def read(self, session: Session, name: str) -> dict[str, Any]:
         content: dict[str, Any] = json.loads((session.gateway_root / name).read_bytes())
         return content

@@ -44,6 +44,8 @@ class Outcome:
     answer: str | None
     error: str | None
     usage: Mapping[str, Any] | None
+    #: What the provider says it cost, in dollars.
+    cost_usd: float | None = None
 
 
 def gather(events: Iterable[CanonicalEvent]) -> Evidence:
@@ -75,6 +77,7 @@ def judge(evidence: Evidence, *, returncode: int | None, interrupt: Interrupt | 
         answer=completion.text() or evidence.said or None,
         error=_error(status, evidence, completion, returncode, interrupt),
         usage=completion.usage(),
+        cost_usd=completion.cost_usd(),
     )
 
 
@@ -140,6 +143,10 @@ class _Completion:
     def usage(self) -> Mapping[str, Any] | None:
         usage = self._data.get("usage")
         return usage if isinstance(usage, Mapping) else None
+
+    def cost_usd(self) -> float | None:
+        cost = self._data.get("total_cost_usd")
+        return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
 
     def complaint(self) -> str:
         errors = self._data.get("errors")

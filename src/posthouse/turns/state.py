@@ -44,6 +44,7 @@ class TurnState:
     answer: str | None = None
     error: str | None = None
     usage: Mapping[str, Any] | None = None
+    cost_usd: float | None = None
 
     @property
     def is_final(self) -> bool:
@@ -145,6 +146,7 @@ def _judged(folder: Folder, order: Order, code: int | None) -> TurnState:
         answer=verdict.answer,
         error=verdict.error,
         usage=verdict.usage,
+        cost_usd=verdict.cost_usd,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Scope
@@ -15,6 +15,10 @@ from posthouse.errors import PosthouseError
 from posthouse.web import refusals
 from posthouse.web.body import read_json
 from posthouse.web.route import Addressed, Route
+from posthouse.web.waiting import while_connected
+
+#: For whoever counts answers; the caller has gone.
+_NOBODY_LISTENS = 499
 
 
 class Witness(Protocol):
@@ -67,10 +71,13 @@ def _endpoint(route: Route, service: Any, witness: Witness) -> Callable[[Request
             witness.invalid(http.scope, error.problems)
             raise
         try:
-            answer = await route.handler(service, order)
+            work = route.handler(service, order)
+            answer = await (while_connected(http, work) if route.waits else work)
         except PosthouseError as error:
             witness.refused(http.scope, error)
             raise
+        except ClientDisconnect:
+            return Response(status_code=_NOBODY_LISTENS)
         if isinstance(answer, Response):
             return answer
         return Response(answer.model_dump_json(), route.success, media_type="application/json")

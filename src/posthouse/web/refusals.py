@@ -43,10 +43,16 @@ class InvalidBody(Exception):
 class Structured(PosthouseError):
     """A refusal whose detail is an object that programs read."""
 
-    def __init__(self, status: int, detail: BaseModel, words: str) -> None:
+    def __init__(
+        self, status: int, detail: BaseModel, words: str, *, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(words)
         self.status = status
         self.detail = detail
+        self.headers = headers or {}
+
+    def body(self) -> str:
+        return json.dumps({"detail": self.detail.model_dump(mode="json")})
 
 
 def problems_of(error: ValidationError, body: bytes) -> list[dict[str, Any]]:
@@ -114,7 +120,7 @@ def _encode(problems: list[dict[str, Any]]) -> bytes:
 
 async def on_structured(_: Request, error: Exception) -> Response:
     assert isinstance(error, Structured)
-    return JSONResponse({"detail": error.detail.model_dump(mode="json")}, error.status)
+    return Response(error.body(), error.status, error.headers, media_type="application/json")
 
 
 def answer(error: Exception, statuses: Mapping[type[PosthouseError], int]) -> Response:

@@ -1,6 +1,6 @@
 """What one route is; the tables of routes are made of it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 from posthouse.contracts.gateway_http import Refusal
 
 #: Gets the process's service. A `Response` is sent as it is; the rest is encoded with the route's status.
-Handler = Callable[[Any, Any], Awaitable[BaseModel | Response]]
+Handler = Callable[[Any, Any], Coroutine[Any, Any, BaseModel | Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,8 @@ class Route:
     media_type: str = "application/json"
     #: Headers of a success, with what they say.
     gives: Mapping[str, str] = field(default_factory=dict)
+    #: The answer may take long, and is given up when its caller goes away.
+    waits: bool = False
     success: int = 200
     #: Status to reason, beyond what every route may answer.
     refusals: Mapping[int, str] = field(default_factory=dict)

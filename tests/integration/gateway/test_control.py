@@ -1,12 +1,10 @@
 """Direct control of real agents: prompts, keys and fresh conversations, as the agent itself saw them."""
 
-import json
 from typing import Any
 
 import pytest
 
 from posthouse.clients.gateway import GatewayConflict, GatewayInvalid
-from posthouse.contracts import gateway_files as gf
 from posthouse.sessions.launch import LaunchSpec
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
@@ -15,9 +13,8 @@ House = Any
 BOTH = pytest.mark.parametrize("headless", [True, False], ids=["headless", "tui"])
 
 
-def kinds(session: Any) -> list[str]:
-    lines = (session.gateway_root / gf.EVENTS).read_text().splitlines()
-    return [json.loads(line)["kind"] for line in lines]
+def kinds(house: House, session: Any) -> list[str]:
+    return [event["kind"] for event in house.events(session)]
 
 
 def tui(house: House, persona: str) -> Any:
@@ -46,7 +43,7 @@ def test_a_direct_prompt_reaches_the_agent_once(house: House, headless: bool) ->
     assert (answer["sent"], answer["detail"].startswith("Prompt dispatched")) == (True, True)
     assert (truth.prompts(), house.rows(session)) == (["say hello [[say hello]]"], [])
     expected = ["control_prompt_submitted", *(["control_prompt_completed"] if headless else [])]
-    assert kinds(session) == expected
+    assert kinds(house, session) == expected
 
 
 @BOTH

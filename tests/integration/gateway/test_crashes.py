@@ -1,5 +1,6 @@
 """A gateway killed at any moment: nothing accepted is lost, nothing is carried out twice."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import pytest
 from posthouse.contracts import names
 from posthouse.gateway import attach
 from posthouse.gateway.process import AttachFailed
-from posthouse.queue import DIED_RUNNING
+from posthouse.queue import DIED_RUNNING, Filter, open_queue
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -26,7 +27,7 @@ import asyncio, logging, sys
 from pathlib import Path
 
 from posthouse.contracts.gateway_http import SubmitPromptPayload, SubmitPromptRequest
-from posthouse.gateway.adapter import Prompt
+from posthouse.gateway.adapter import Ending, Prompt, Tell, unheard
 from posthouse.gateway.files import Publisher, live_attach, running_log
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
@@ -37,10 +38,18 @@ from posthouse.support import crashpoints
 from posthouse.testing.gateway import FakeAgent
 
 class Writing(FakeAgent):
-    async def carry_out(self, prompt: Prompt) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
+        with open(truth + ".turns", "a") as turns:
+            turns.write(prompt.turn_id + "\\n")
         with open(truth, "a") as log:
             log.write(prompt.text + "\\n")
         crashpoints.reach("agent has it")
+        await super().carry_out(prompt, while_busy=while_busy, tell=tell)
+
+    async def end_of(self, turn_id: str) -> Ending | None:
+        turns = Path(truth + ".turns")
+        is_known = turns.exists() and turn_id in turns.read_text()
+        return Ending(outcome="interrupted") if is_known else None
 
 async def life() -> None:
     session = sessions.read(Path(manifest))
@@ -53,7 +62,7 @@ async def life() -> None:
         journal=Journal(root / "events.jsonl"), publisher=Publisher(session, attach, binding, log), log=log,
     )
     await gateway.start()
-    while gateway.status().queue_depth:
+    while gateway.status().queue_depth or gateway.status().active_execution == "running":
         await asyncio.sleep(0.005)
     crashpoints.arm(steps)
     payload = SubmitPromptPayload(prompt=f"prompt {steps}")
@@ -87,6 +96,16 @@ def stories(session: Any) -> dict[str, tuple[str, str | None]]:
     return {json.loads(payload)["prompt"]: (state, error) for payload, state, error in found}
 
 
+async def states(session: Any) -> dict[str, str]:
+    """What the receipt of every request says, by its prompt."""
+    queue = await open_queue(session.gateway_root / "queue.sqlite")
+    try:
+        page = await queue.receipts.page(Filter(limit=200))
+    finally:
+        await queue.close()
+    return {str(receipt.payload["prompt"]): receipt.state for receipt in page.receipts}
+
+
 def test_a_gateway_may_die_at_any_step(house: House, tmp_path: Path) -> None:
     """Whatever step it dies at, what was accepted is still there, and the agent gets it once at most.
 
@@ -100,6 +119,7 @@ def test_a_gateway_may_die_at_any_step(house: House, tmp_path: Path) -> None:
         lives.append(live_once(session, truth, len(lives) + 1))
 
     told, received = stories(session), truth.read_text().splitlines()
+    receipts = asyncio.run(states(session))
     assert len(lives) > 8
     assert {state for state, _ in told.values()} == {"completed", "failed"}
     for number, life in enumerate(lives, start=1):
@@ -110,10 +130,13 @@ def test_a_gateway_may_die_at_any_step(house: House, tmp_path: Path) -> None:
         # One that died on the way may or may not have accepted it, but never half.
         assert prompt in told or not (was_accepted or times), life.stderr
         story = told.get(prompt)
-        # Its agent has no turns, which is what the next gateway finds out.
-        died = ("failed", f"{DIED_RUNNING}; later its turn was found never begun")
+        later = "interrupted" if times else "never begun"
+        died = ("failed", f"{DIED_RUNNING}; later its turn was found {later}")
         assert story in (None, ("completed", None), died), life.stderr
         assert times == 1 or story != ("completed", None), life.stderr
+        # What a receipt says is proved: an end that needs the agent has its truth behind it.
+        state = receipts.get(prompt)
+        assert state in ({"completed", "interrupted"} if times else {None, "failed"}), life.stderr
 
 
 def test_a_killed_gateway_leaves_its_turn_running_and_the_next_one_waits_for_it(house: House) -> None:

@@ -9,7 +9,6 @@ import pytest
 from posthouse.clients.gateway import GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway import attach
-from posthouse.gateway.journal import read_events
 from posthouse.gateway.worker import STOPPED
 from posthouse.queue import DIED_RUNNING, set_aside_at
 from posthouse.terminal import session as terminal
@@ -19,8 +18,8 @@ from posthouse.turns import runner
 House = Any
 
 
-def kinds(session: Any) -> list[str]:
-    return [event["kind"] for event in read_events(session.gateway_root / gf.EVENTS)]
+def kinds(house: House, session: Any) -> list[str]:
+    return [event["kind"] for event in house.events(session)]
 
 
 def test_a_turn_that_outlived_its_gateway_can_be_interrupted(house: House) -> None:
@@ -46,7 +45,7 @@ def test_a_turn_that_outlived_its_gateway_can_be_interrupted(house: House) -> No
         ("submit_prompt", "completed", None),
         ("interrupt", "completed", None),
     ]
-    assert "left_turn_ended" in kinds(session)
+    assert "left_turn_ended" in kinds(house, session)
 
 
 def test_a_turn_that_outlived_a_detach_is_waited_for_and_its_chat_goes_on(house: House) -> None:
@@ -99,7 +98,7 @@ def test_a_broken_queue_does_not_keep_a_gateway_from_starting(house: House) -> N
 
     (kept,) = set_aside_at(path)
     assert kept.read_bytes() == b"this is not a database" * 100
-    assert kinds(session) == ["queue_set_aside", "accepted", "completed"]
+    assert kinds(house, session) == ["queue_set_aside", "accepted", "completed"]
     assert "was set aside" in (session.gateway_root / gf.LOG).read_text()
 
 

@@ -1,6 +1,5 @@
 """Launch, attach, ask, detach: one straight line through everything, for real."""
 
-import json
 import os
 import signal
 import socket
@@ -39,8 +38,7 @@ def test_a_prompt_goes_all_the_way(house: House, headless: bool) -> None:
     assert accepted["state"] == "accepted"
     assert house.truth(session).prompts() == ["say hello [[say hello]]"]
     assert house.rows(session) == [("submit_prompt", "completed", None)]
-    events = [json.loads(line) for line in (session.gateway_root / gf.EVENTS).read_text().splitlines()]
-    assert [(event["kind"], event["request_id"]) for event in events] == [
+    assert [(event["kind"], event["request_id"]) for event in house.events(session)] == [
         ("accepted", accepted["request_id"]),
         ("completed", accepted["request_id"]),
     ]

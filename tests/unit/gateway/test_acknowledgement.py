@@ -35,7 +35,7 @@ def _report(session: Session, event: str, payload: dict[str, str]) -> None:
 def test_a_hook_that_names_the_prompt_acknowledges_it(tui: Session) -> None:
     """Only a new report of this very prompt counts, whatever the CLI did to its white space and accents."""
     _report(tui, "UserPromptSubmit", {"prompt": "cafe\u0301  au lait"})
-    is_taken = acknowledgement.of_prompt(tools.load("scripted"), tui, "caf\u00e9 au\nlait")
+    is_taken = acknowledgement.Told(tools.load("scripted"), tui, "caf\u00e9 au\nlait").is_there
     assert not is_taken()
 
     _report(tui, "UserPromptSubmit", {"prompt": "something else"})
@@ -52,7 +52,7 @@ def test_the_transcript_acknowledges_a_prompt_that_it_has_once_more(tui: Session
         tmp_path / "home", Path(tui.manifest.working_directory), role="", is_kept=True
     )
     transcript.append("prompt", text="again")
-    is_taken = acknowledgement.of_prompt(tools.load("scripted"), tui, "again")
+    is_taken = acknowledgement.Told(tools.load("scripted"), tui, "again").is_there
     assert not is_taken()
 
     transcript.append("prompt", text="again")
@@ -82,6 +82,6 @@ def test_old_reports_are_removed(tui: Session) -> None:
     for number in range(250):
         (folder / f"Stop.{number}.json").write_text("{}")
 
-    acknowledgement.of_prompt(tools.load("scripted"), tui, "x")
+    acknowledgement.Told(tools.load("scripted"), tui, "x")
 
     assert len(list(folder.iterdir())) == 200

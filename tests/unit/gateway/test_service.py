@@ -44,7 +44,8 @@ def rows(session: Session) -> list[tuple[str, str, str | None]]:
 
 def events(session: Session) -> list[str]:
     lines = (session.gateway_root / "events.jsonl").read_text().splitlines()
-    return [json.loads(line)["kind"] for line in lines]
+    kinds = [json.loads(line)["kind"] for line in lines]
+    return [kind for kind in kinds if kind != "request_stage"]
 
 
 def texts(made: FakeAgent) -> list[str]:

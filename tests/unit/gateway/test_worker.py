@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from posthouse.gateway.journal import Journal
+from posthouse.gateway.receipts.book import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Counts, Instance, Request, open_queue
@@ -30,7 +31,8 @@ def test_a_door_that_closes_while_the_agent_gets_ready_stays_closed(tmp_path: Pa
             journal,
             logging.Logger("test"),
             slot=Slot(),
-            carry_out=agent.carry_out,
+            carry_out=lambda _, prompt: agent.carry_out(prompt),
+            book=ReceiptBook(queue, agent, journal, logging.Logger("test"), on_finished=lambda _: None),
             open_instance=lambda: instances[-1],
             on_change=lambda: None,
         )

@@ -163,7 +163,9 @@ def test_a_request_names_the_instance_it_is_meant_for_and_is_not_overtaken(opene
         assert await next_prompt(queue) == ("old", 1)
         assert await queue.claim(new.request_id) == Claim(is_taken=False)
         refused = await queue.refuse(old.request_id, "too late")
-        assert refused == Finished(request_id=old.request_id, state="failed", error="too late")
+        assert refused == Finished(
+            request_id=old.request_id, state="failed", error="too late", ends_as="failed"
+        )
         assert await queue.refuse(old.request_id, "again") is None
         assert await next_prompt(queue) == ("new", 2)
         assert queue.counts == Counts(accepted=1)

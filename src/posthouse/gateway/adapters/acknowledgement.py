@@ -2,43 +2,89 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 from posthouse.sessions.session import Session
 from posthouse.support.inotify import FolderWatch
 from posthouse.tools import spool
-from posthouse.tools.tool import Tool
+from posthouse.tools.tool import Exchange, Tool
 
 #: Reports that nobody will ask for any more.
 _KEPT_REPORTS = 200
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
 
 
-def of_prompt(tool: Tool, session: Session, text: str) -> Callable[[], bool]:
-    """Asks whether *text*, which is about to be typed, has been taken since now."""
-    manifest = session.manifest
-    home = Path(manifest.launch_plan.home_selector.home_path)
-    directory = Path(manifest.working_directory)
-    reports = session.root / spool.FOLDER
-    wanted = _essence(text)
+class Proof(Protocol):
+    """The agent's own word that it has a prompt."""
 
-    def times_told() -> int:
-        return sum(_essence(exchange.prompt) == wanted for exchange in tool.exchanges(home, directory))
+    @property
+    def is_command(self) -> bool:
+        """Whether it was no prompt, but a command of the CLI, of which nothing tells."""
 
-    before = times_told()
-    already = _prune(reports)
+    @property
+    def evidence(self) -> Mapping[str, Any] | None:
+        """What was seen; None while nothing was."""
 
-    def is_reported() -> bool:
-        for path, report in spool.read(reports):
-            if path not in already and tool.meaning(report) == "submitted":
-                prompt = tool.submitted_prompt(report)
-                if prompt is None or _essence(prompt) == wanted:
-                    return True
-        return False
+    def is_there(self) -> bool:
+        """Look now."""
 
-    return lambda: is_reported() or times_told() > before
+
+class Assumed:
+    """For commands: no transcript tells of them."""
+
+    is_command = True
+    evidence = None
+
+    def is_there(self) -> bool:
+        return True
+
+
+class Told:
+    """Whether a text that is about to be typed has been taken since this was made."""
+
+    is_command = False
+
+    def __init__(self, tool: Tool, session: Session, text: str) -> None:
+        manifest = session.manifest
+        self._tool = tool
+        self._home = Path(manifest.launch_plan.home_selector.home_path)
+        self._directory = Path(manifest.working_directory)
+        self._reports = session.root / spool.FOLDER
+        self._wanted = essence(text)
+        self._before = len(self._exchanges())
+        self._already = _prune(self._reports)
+        self.evidence: Mapping[str, Any] | None = None
+
+    def is_there(self) -> bool:
+        self.evidence = self.evidence or self._reported() or self._written()
+        return self.evidence is not None
+
+    def _reported(self) -> Mapping[str, Any] | None:
+        for path, report in spool.read(self._reports):
+            if path not in self._already and self._tool.meaning(report) == "submitted":
+                prompt = self._tool.submitted_prompt(report)
+                if prompt is None or essence(prompt) == self._wanted:
+                    return {"source": "hook", "hook": report.event, "at_utc": report.at_utc}
+        return None
+
+    def _written(self) -> Mapping[str, Any] | None:
+        found = self._exchanges()
+        if len(found) <= self._before:
+            return None
+        return transcript_evidence(found[-1])
+
+    def _exchanges(self) -> list[Exchange]:
+        """Every exchange of the newest conversation that began with this very text."""
+        told = self._tool.exchanges(self._home, self._directory)
+        return [exchange for exchange in told if essence(exchange.prompt) == self._wanted]
+
+
+def transcript_evidence(exchange: Exchange) -> dict[str, Any]:
+    """What proves that the agent has a prompt, by its own transcript."""
+    return {"source": "transcript", "submitted_at_utc": exchange.submitted_at_utc}
 
 
 @contextmanager
@@ -66,7 +112,7 @@ def _prune(folder: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
-def _essence(text: str) -> str:
+def essence(text: str) -> str:
     """What every CLI keeps of a prompt: some compose characters, drop invisible ones, change white space."""
     visible = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
     return " ".join(visible.split())

@@ -14,11 +14,15 @@ from posthouse.errors import Unavailable
 from posthouse.gateway.adapter import (
     AgentBusy,
     AgentGone,
+    Ending,
     NoRawInput,
     Prompt,
     PromptFailed,
     RunningTurn,
     Standing,
+    Step,
+    Tell,
+    unheard,
 )
 from posthouse.gateway.adapters.link import Link
 from posthouse.sessions import chat, secrets, start
@@ -27,7 +31,7 @@ from posthouse.sessions.session import Session
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.pane import Pane
-from posthouse.tools.tool import Chat, TurnOrder
+from posthouse.tools.tool import Chat, Exchange, TurnOrder
 from posthouse.turns import runner
 from posthouse.turns.order import Order
 from posthouse.turns.runner import TurnActive
@@ -36,6 +40,9 @@ from posthouse.turns.turn import Turn, TurnNotFound
 
 #: Whoever wants to interrupt waits so long for a turn that is just being started.
 _TURN_STARTS_SECONDS = 2.0
+#: A program says its first word within a second or so; nobody is told when, so we look, ever more rarely.
+_FIRST_WORD_SECONDS = 0.05
+_LAST_WORD_SECONDS = 1.0
 
 
 class NoCurrentChat(PromptFailed):
@@ -94,7 +101,7 @@ class HeadlessAdapter:
             await turn.ended()
             self._require()
 
-    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
         self._require()
         pane = await self._link.agent_pane()
         if pane is None or prompt.instance_id not in (None, self._instance_in(pane)):
@@ -104,10 +111,17 @@ class HeadlessAdapter:
             session, turn = await self._start(prompt)
         finally:
             self._is_settled.set()
+        tell(Step(stage="submitted", evidence={"source": "process", "turn_id": turn.turn_id}))
         await self._see()
-        state = await turn.ended()
+        hearing = asyncio.create_task(_hear(turn, tell))
+        try:
+            state = await turn.ended()
+        finally:
+            hearing.cancel()
+        await _last_word(hearing, turn, tell)
         if state.status == "completed":
             await self._pin(session, state)
+        tell(ending_of(state))
         await self._see()
         if state.status != "completed":
             raise PromptFailed(f"turn {state.turn_id} {state.status}: {state.error or 'it gave no reason'}")
@@ -122,7 +136,10 @@ class HeadlessAdapter:
         turn = await self._active()
         return None if turn is None else _Running(turn)
 
-    async def end_of(self, turn_id: str) -> str | None:
+    async def exchanges(self) -> Sequence[Exchange]:
+        return ()
+
+    async def end_of(self, turn_id: str) -> Ending | None:
         turn = Turn(self._link.session.turns_root / turn_id)
         try:
             state = await turn.ended()
@@ -135,7 +152,7 @@ class HeadlessAdapter:
         if state.status == "completed":
             await self._pin(self._link.session, state)
         await self._see()
-        return state.status
+        return ending_of(state)
 
     async def close(self) -> None:
         await self._link.close()
@@ -268,6 +285,47 @@ def order_of(session: Session, prompt: Prompt) -> Order:
         style=_style(manifest.launch_plan.metadata.get("headless_display_style")),
         detail=_detail(manifest.launch_plan.metadata.get("headless_display_detail")),
     )
+
+
+def ending_of(state: TurnState) -> Ending:
+    """How a turn ended, as its files tell."""
+    evidence = {"source": "turn", "turn_id": state.turn_id, "returncode": state.returncode}
+    return Ending(
+        outcome=state.status if state.status != "active" else "unknown",
+        evidence={name: value for name, value in evidence.items() if value is not None},
+        answer=state.answer,
+        error=state.error,
+        usage=state.usage,
+        cost_usd=state.cost_usd,
+    )
+
+
+async def _hear(turn: Turn, tell: Tell) -> None:
+    """Tell when the program says its first word: it has read its prompt and works on it."""
+    delay = _FIRST_WORD_SECONDS
+    while not _has_spoken(turn):
+        await asyncio.sleep(delay)
+        delay = min(delay * 2, _LAST_WORD_SECONDS)
+    tell(_acknowledged(turn))
+
+
+async def _last_word(hearing: "asyncio.Task[None]", turn: Turn, tell: Tell) -> None:
+    """Tell of a first word that came with the end."""
+    await asyncio.gather(hearing, return_exceptions=True)
+    if hearing.cancelled() and _has_spoken(turn):
+        tell(_acknowledged(turn))
+
+
+def _has_spoken(turn: Turn) -> bool:
+    try:
+        return turn.stdout_path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _acknowledged(turn: Turn) -> Step:
+    evidence = {"source": "stdout", "file": turn.stdout_path.name, "offset": 0, "turn_id": turn.turn_id}
+    return Step(stage="acknowledged", evidence=evidence)
 
 
 def _count_turn(session: Session) -> Session:

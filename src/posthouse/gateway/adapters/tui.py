@@ -2,16 +2,22 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from posthouse import tools
 from posthouse.errors import Unavailable
 from posthouse.gateway.adapter import (
     AgentBusy,
     AgentGone,
+    Ending,
     Prompt,
     PromptFailed,
     RunningTurn,
     Standing,
+    Step,
+    Tell,
+    Unproven,
+    unheard,
 )
 from posthouse.gateway.adapters import acknowledgement
 from posthouse.gateway.adapters.tui_watch import TuiWatch, instance_of
@@ -21,7 +27,7 @@ from posthouse.terminal.delivery import Patience, Typist
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.paste import pasteable
 from posthouse.terminal.watching import PaneWatch
-from posthouse.tools.tool import Tool
+from posthouse.tools.tool import Exchange, Tool
 from posthouse.tracking.sight import Sight
 
 #: A TUI shows its turn a moment after it took the prompt.
@@ -78,24 +84,35 @@ class TuiAdapter:
         if surface.state == "exited":
             raise AgentGone("its program ended")
 
-    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False) -> None:
+    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
         if prompt.chat_mode is not None:
             raise PromptFailed("chat_session is for headless agents; this one is a TUI")
         typist = self._present()
         await self._require_program(prompt.instance_id or self.standing.instance_id)
         self._turn_expected_until = float("inf")
         try:
-            acknowledged = self._acknowledgement(prompt.text)
+            proof = self._proof(prompt.text)
             with acknowledgement.told_at_once(self._link.session, typist.nudge):
-                delivery = await typist.submit(prompt.text, acknowledged=acknowledged, while_busy=while_busy)
+                delivery = await typist.submit(
+                    prompt.text,
+                    acknowledged=proof.is_there,
+                    while_busy=while_busy,
+                    on_typed=lambda: tell(Step(stage="typed", evidence={"source": "terminal"})),
+                )
         finally:
             self._turn_expected_until = asyncio.get_running_loop().time() + _TURN_SHOWS_SECONDS
         if delivery.outcome == "refused":
             raise AgentBusy(f"nothing was typed: {delivery.reason}")
         if delivery.outcome == "unknown":
-            raise PromptFailed(
+            raise Unproven(
                 f"the prompt was typed, but nothing proves that the agent took it: {delivery.reason}"
             )
+        signs = {"source": "screen", "signs": list(delivery.evidence)}
+        tell(Step(stage="submitted", evidence=signs))
+        if proof.evidence is not None:
+            tell(Step(stage="acknowledged", evidence=proof.evidence))
+        if proof.is_command:
+            tell(Ending(outcome="completed", evidence=signs))
 
     async def press(self, parts: Sequence[Literal_ | Key]) -> None:
         self._present()
@@ -121,9 +138,14 @@ class TuiAdapter:
             return None
         return _TuiTurn(typist) if is_active else None
 
-    async def end_of(self, turn_id: str) -> str | None:
+    async def end_of(self, turn_id: str) -> Ending | None:
         """A TUI has no turns of ours that could be left behind."""
         return None
+
+    async def exchanges(self) -> Sequence[Exchange]:
+        manifest = self._link.session.manifest
+        home = Path(manifest.launch_plan.home_selector.home_path)
+        return await asyncio.to_thread(self._tool.exchanges, home, Path(manifest.working_directory))
 
     async def close(self) -> None:
         await self._watch.close()
@@ -156,10 +178,10 @@ class TuiAdapter:
             raise AgentGone(self.standing.detail)
         return Typist(client, pane.pane_id, self._tool, lock_path=self._link.session.pane_lock)
 
-    def _acknowledgement(self, prompt: str) -> Callable[[], bool]:
+    def _proof(self, prompt: str) -> acknowledgement.Proof:
         typed = pasteable(self._tool.guard(prompt))
         if typed.startswith("/"):
             # A command, for `guard` hides every other slash: no transcript tells of it, so the emptied
             # composer has to do.
-            return lambda: True
-        return acknowledgement.of_prompt(self._tool, self._link.session, typed)
+            return acknowledgement.Assumed()
+        return acknowledgement.Told(self._tool, self._link.session, typed)

@@ -1,15 +1,26 @@
 """How a direct prompt is answered: each request in the shape of its own schema version. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.contracts.gateway_receipts_http import REQUEST_ID
 from posthouse.web.refusals import Structured
 
 DISPATCHED = "Prompt dispatched."
 UNCONFIRMED = "The prompt is being given to the agent; that it took it is not confirmed yet."
 
 Answer = wire.Sent | wire.SentUnderPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatched:
+    """A prompt that was admitted, and what its caller is told."""
+
+    request_id: str
+    answer: Answer
+
 
 _STATUSES: Mapping[wire.PromptRefusalCode, int] = {
     "unsupported_backend": 501,
@@ -30,8 +41,10 @@ def sent(order: wire.ControlPrompt, detail: str = DISPATCHED) -> Answer:
     return wire.SentUnderPolicy(admission_policy=order.admission_policy, detail=detail)
 
 
-def refused(order: wire.ControlPrompt, code: wire.PromptRefusalCode, words: str) -> Structured:
-    """The error that answers a prompt which was not given to the agent."""
+def refused(
+    order: wire.ControlPrompt, code: wire.PromptRefusalCode, words: str, *, request_id: str | None = None
+) -> Structured:
+    """The error that answers a prompt which was not given to the agent; *request_id* if it was accepted."""
     detail: wire.NotSent | wire.NotSentUnderPolicy
     if order.schema_version == 1:
         detail = wire.NotSent(forced=order.force, error_code=code, detail=words)
@@ -39,7 +52,8 @@ def refused(order: wire.ControlPrompt, code: wire.PromptRefusalCode, words: str)
         detail = wire.NotSentUnderPolicy(
             admission_policy=order.admission_policy, error_code=code, detail=words
         )
-    return Structured(_STATUSES[code], detail, words)
+    headers = {} if request_id is None else {REQUEST_ID: request_id}
+    return Structured(_STATUSES[code], detail, words, headers=headers)
 
 
 def require_idle(order: wire.ControlPrompt, status: GatewayStatus) -> None:

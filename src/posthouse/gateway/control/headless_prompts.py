@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.gateway.adapter import AgentBusy, Prompt, PromptFailed
-from posthouse.gateway.control.answers import Answer, refused, require_idle, sent
+from posthouse.gateway.control.answers import Dispatched, refused, require_idle, sent
 from posthouse.gateway.control.headless import HeadlessControl, ManifestUnreadable
-from posthouse.gateway.control.in_flight import InFlight
+from posthouse.gateway.control.in_flight import Flight, InFlight
 from posthouse.gateway.surroundings import Surroundings
+from posthouse.queue import Key
 from posthouse.support import clock
 from posthouse.turns.runner import new_turn_id
 
@@ -24,7 +25,7 @@ class PromptTurns:
         self._in_flight = in_flight
         self._headless = headless
 
-    async def start(self, order: wire.ControlPrompt) -> Answer:
+    async def start(self, order: wire.ControlPrompt, key: Key | None) -> Dispatched:
         """Admit a turn for *order*. It starts when nothing else runs, and its end is in the events.
 
         Raises:
@@ -32,19 +33,19 @@ class PromptTurns:
         """
         await self._require_free(order)
         await self._check_chat(order)
-        # Nothing below waits, so that two callers can't both find the agent free.
+        # Between this look and the counting nothing waits, so that two callers can't both find it free.
         self._require_room(order)
-        prompt = self._prompt_of(order)
-        status = self._gateway.status()
-        self._in_flight.begin(prompt)
+        prompt, epoch = self._prompt_of(order), self._gateway.epoch()
+        payload = order.model_dump(mode="json", include=_PAYLOAD)
+        flight = await self._in_flight.begin(prompt, payload, key)
         self._gateway.journal.add(
             "control_prompt_submitted",
             forced=order.policy == "always",
             submitted_at_utc=clock.iso_seconds(clock.now()),
             turn_id=prompt.turn_id,
         )
-        self._gateway.spawn(self._see_through(prompt, status.managed_agent_instance_epoch))
-        return sent(order)
+        self._gateway.spawn(self._see_through(flight, epoch))
+        return Dispatched(request_id=flight.request_id, answer=sent(order))
 
     async def _require_free(self, order: wire.ControlPrompt) -> None:
         self._require_room(order)
@@ -75,30 +76,30 @@ class PromptTurns:
         starts_new = asked.chat_mode in (None, "auto") and self._headless.take_override()
         return replace(asked, turn_id=new_turn_id(), chat_mode="new" if starts_new else asked.chat_mode)
 
-    async def _see_through(self, prompt: Prompt, epoch: int) -> None:
-        error = await self._in_flight.see_through(prompt, self._when_free(prompt, epoch))
+    async def _see_through(self, flight: Flight, epoch: int) -> None:
+        error = await self._in_flight.see_through(flight, self._when_free(flight, epoch))
         if error is None:
             self._gateway.journal.add(
                 "control_prompt_completed",
-                turn_id=prompt.turn_id,
+                turn_id=flight.prompt.turn_id,
                 finished_at_utc=clock.iso_seconds(clock.now()),
             )
 
-    async def _when_free(self, prompt: Prompt, epoch: int) -> None:
-        """Carry out *prompt* when it is its turn, in the agent it was admitted for."""
+    async def _when_free(self, flight: Flight, epoch: int) -> None:
+        """Carry out the prompt when it is its turn, in the agent it was admitted for."""
         while True:
             await self._gateway.adapter.wait_ready()
-            if await self._was_taken(prompt, epoch):
+            if await self._was_taken(flight, epoch):
                 return
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _was_taken(self, prompt: Prompt, epoch: int) -> bool:
+    async def _was_taken(self, flight: Flight, epoch: int) -> bool:
         async with self._gateway.slot.work("a direct prompt"):
             self._gateway.changed()
-            if self._gateway.status().managed_agent_instance_epoch != epoch:
+            if self._gateway.epoch() != epoch:
                 raise PromptFailed("the agent was replaced before the prompt's turn came")
             try:
-                await self._gateway.adapter.carry_out(prompt)
+                await self._in_flight.give(flight)
             except AgentBusy as error:
                 self._gateway.log.info("direct prompt waits", extra={"reason": str(error)})
                 return False

@@ -8,13 +8,14 @@ import asyncio
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.errors import Conflict, Unavailable
-from posthouse.gateway.control.answers import Answer, refused
+from posthouse.gateway.control.answers import Dispatched, refused
 from posthouse.gateway.control.headless import HeadlessControl
 from posthouse.gateway.control.headless_prompts import PromptTurns
 from posthouse.gateway.control.in_flight import InFlight
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.control.tui_prompts import TypedPrompts
 from posthouse.gateway.surroundings import Surroundings
+from posthouse.queue import Key, QueueUnavailable
 
 #: Clients give up after 5 s.
 ANSWER_SECONDS = 4.0
@@ -35,11 +36,11 @@ class DirectControl:
         """Whether an admitted prompt has not ended."""
         return len(self._in_flight) > 0
 
-    async def prompt(self, order: wire.ControlPrompt) -> Answer:
+    async def prompt(self, order: wire.ControlPrompt, key: Key | None = None) -> Dispatched:
         """Give the agent a prompt now.
 
         Returns once a TUI took it, or after 4 s while that is still being found out; for a headless
-        agent, once its turn is admitted.
+        agent, once its turn is admitted. Either way its receipt is on disk, with *key* if one was given.
 
         Raises:
             Structured: It was refused; the detail has the code and the reason.
@@ -51,6 +52,9 @@ class DirectControl:
             raise refused(order, "blocked_reconciliation", str(error)) from error
         except Unavailable as error:
             raise refused(order, "unavailable", str(error)) from error
-        if self._gateway.adapter.is_headless:
-            return await self._turns.start(order)
-        return await self._typed.type(order, deadline=deadline)
+        try:
+            if self._gateway.adapter.is_headless:
+                return await self._turns.start(order, key)
+            return await self._typed.type(order, key, deadline=deadline)
+        except QueueUnavailable as error:
+            raise refused(order, "unavailable", str(error)) from error

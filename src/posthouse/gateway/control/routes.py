@@ -1,20 +1,40 @@
 """The routes of direct control, headless control and the TUI."""
 
 from pydantic import TypeAdapter
+from starlette.responses import Response
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts import gateway_tui_http as tui_wire
 from posthouse.contracts.gateway_http import SubmitPromptPayload
-from posthouse.gateway.control.answers import Answer
+from posthouse.contracts.gateway_receipts_http import REQUEST_ID
+from posthouse.gateway.http import idempotency
+from posthouse.gateway.receipts.repeats import Reply, key_of
 from posthouse.gateway.service import Gateway
-from posthouse.web.route import Route
+from posthouse.queue import Key
+from posthouse.web.refusals import Structured
+from posthouse.web.route import Addressed, Route
 
+_PROMPT = "/v1/control/prompt"
 _NOT_HEADLESS = {422: "The agent is a TUI.", 503: "The session's manifest can't be read."}
 _NO_TUI = {422: "The agent is headless and has no TUI."}
 
 
-async def control_prompt(gateway: Gateway, order: wire.ControlPrompt) -> Answer:
-    return await gateway.control.prompt(order)
+async def control_prompt(gateway: Gateway, asked: Addressed) -> Response:
+    order: wire.ControlPrompt = asked.body
+    key = key_of(idempotency.named(asked), _PROMPT, order)
+    reply = await gateway.repeats.once(key, lambda: _give(gateway, order, key))
+    headers = {REQUEST_ID: reply.request_id}
+    return Response(reply.body, reply.status, headers, media_type="application/json")
+
+
+async def _give(gateway: Gateway, order: wire.ControlPrompt, key: Key | None) -> Reply:
+    try:
+        given = await gateway.control.prompt(order, key)
+    except Structured as refused:
+        if (request_id := refused.headers.get(REQUEST_ID)) is None:
+            raise
+        return Reply(request_id=request_id, status=refused.status, body=refused.body())
+    return Reply(request_id=given.request_id, status=200, body=given.answer.model_dump_json())
 
 
 async def send_keys(gateway: Gateway, order: wire.SendKeys) -> wire.KeysSent:
@@ -72,10 +92,12 @@ async def tui_note_prompt(gateway: Gateway, payload: SubmitPromptPayload) -> tui
 ROUTES = (
     Route(
         method="POST",
-        path="/v1/control/prompt",
+        path=_PROMPT,
         summary="Give the agent a prompt now, or say why not.",
         handler=control_prompt,
         request=TypeAdapter(wire.ControlPrompt),
+        headers=idempotency.HEARD,
+        gives={REQUEST_ID: "The id under which GET /v1/requests/{request_id} tells what becomes of it."},
         response=wire.PromptSent,
         refusals={
             409: "The agent is busy, was replaced, or has no current conversation.",

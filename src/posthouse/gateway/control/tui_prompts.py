@@ -6,11 +6,12 @@ from posthouse import tools
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.errors import PosthouseError
 from posthouse.gateway.adapter import Prompt, PromptFailed
-from posthouse.gateway.control.answers import UNCONFIRMED, Answer, refused, require_idle, sent
-from posthouse.gateway.control.in_flight import InFlight
+from posthouse.gateway.control.answers import UNCONFIRMED, Answer, Dispatched, refused, require_idle, sent
+from posthouse.gateway.control.in_flight import Flight, InFlight
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.slot import SlotTaken
 from posthouse.gateway.surroundings import Surroundings
+from posthouse.queue import Key
 from posthouse.support import clock
 from posthouse.tracking.tracker import Belief
 
@@ -29,7 +30,7 @@ class TypedPrompts:
         self._in_flight = in_flight
         self._tui = tui
 
-    async def type(self, order: wire.ControlPrompt, *, deadline: float) -> Answer:
+    async def type(self, order: wire.ControlPrompt, key: Key | None, *, deadline: float) -> Dispatched:
         """Give the TUI a prompt, and answer when it took it, at the latest at *deadline*.
 
         Raises:
@@ -40,11 +41,12 @@ class TypedPrompts:
             await self._require_ready(order)
         outcome: Outcome = asyncio.get_running_loop().create_future()
         prompt = Prompt(text=order.prompt)
-        self._in_flight.begin(prompt)
-        self._gateway.spawn(self._see_through(order, prompt, outcome))
+        flight = await self._in_flight.begin(prompt, {"prompt": order.prompt}, key)
+        self._gateway.spawn(self._see_through(order, flight, outcome))
         left = max(deadline - asyncio.get_running_loop().time(), 0.0)
         await asyncio.wait({outcome}, timeout=left)
-        return _answer(order, outcome.result()) if outcome.done() else sent(order, UNCONFIRMED)
+        answer = _answer(order, flight, outcome.result()) if outcome.done() else sent(order, UNCONFIRMED)
+        return Dispatched(request_id=flight.request_id, answer=answer)
 
     async def _require_ready(self, order: wire.ControlPrompt) -> None:
         """Return when the TUI has stood ready for long enough, or, where that will do, holds no input yet."""
@@ -61,14 +63,14 @@ class TypedPrompts:
         # Again, because others were let in meanwhile.
         require_idle(order, self._gateway.status())
 
-    async def _see_through(self, order: wire.ControlPrompt, prompt: Prompt, outcome: Outcome) -> None:
+    async def _see_through(self, order: wire.ControlPrompt, flight: Flight, outcome: Outcome) -> None:
         error: PosthouseError | None = PromptFailed("the gateway was stopped")
         try:
-            error = await self._in_flight.see_through(prompt, self._give(order, prompt))
+            error = await self._in_flight.see_through(flight, self._give(order, flight))
         finally:
             outcome.set_result(error)
 
-    async def _give(self, order: wire.ControlPrompt, prompt: Prompt) -> None:
+    async def _give(self, order: wire.ControlPrompt, flight: Flight) -> None:
         is_forced = order.policy == "always"
         # Whether it works was looked at already; a TUI that does may take this one into its own queue.
         while_busy = order.policy != "ready_only"
@@ -76,9 +78,7 @@ class TypedPrompts:
             self._gateway.changed()
             if order.chat_session is not None:
                 await self._reset()
-            await self._tui.noting(
-                prompt, lambda: self._gateway.adapter.carry_out(prompt, while_busy=while_busy)
-            )
+            await self._tui.noting(flight.prompt, lambda: self._in_flight.give(flight, while_busy=while_busy))
         self._gateway.journal.add(
             "control_prompt_submitted",
             forced=is_forced,
@@ -139,9 +139,9 @@ def _require_promptable(order: wire.ControlPrompt, belief: Belief) -> None:
     )
 
 
-def _answer(order: wire.ControlPrompt, error: PosthouseError | None) -> Answer:
+def _answer(order: wire.ControlPrompt, flight: Flight, error: PosthouseError | None) -> Answer:
     if isinstance(error, SlotTaken):
-        raise refused(order, "not_ready", str(error)) from error
+        raise refused(order, "not_ready", str(error), request_id=flight.request_id) from error
     if error is not None:
-        raise refused(order, "dispatch_failed", str(error)) from error
+        raise refused(order, "dispatch_failed", str(error), request_id=flight.request_id) from error
     return sent(order)

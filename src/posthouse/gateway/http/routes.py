@@ -1,13 +1,17 @@
 """Every route of the gateway, in one table: the app is built from it and so is the OpenAPI document."""
 
 from pydantic import TypeAdapter
+from starlette.responses import Response
 
 from posthouse.contracts import gateway_http as wire
 from posthouse.gateway.control import routes as control_routes
+from posthouse.gateway.http import idempotency
+from posthouse.gateway.receipts import routes as receipt_routes
+from posthouse.gateway.receipts.repeats import key_of
 from posthouse.gateway.reminders import routes as reminder_routes
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.stream import routes as stream_routes
-from posthouse.web.route import Route
+from posthouse.web.route import Addressed, Route
 
 
 async def health(gateway: Gateway, _: None) -> wire.Health:
@@ -18,13 +22,19 @@ async def status(gateway: Gateway, _: None) -> wire.GatewayStatus:
     return gateway.status()
 
 
-async def submit(gateway: Gateway, request: wire.Request) -> wire.AcceptedRequest:
-    return await gateway.submit(request)
+async def submit(gateway: Gateway, asked: Addressed) -> Response:
+    request: wire.SubmitPromptRequest | wire.InterruptRequest = asked.body
+    key = key_of(idempotency.named(asked), _REQUESTS, request)
+    accepted = await gateway.submit(request, key=key)
+    headers = {"Location": f"{_REQUESTS}/{accepted.request_id}"}
+    return Response(accepted.model_dump_json(), 202, headers, media_type="application/json")
 
 
 async def reconcile(gateway: Gateway, request: wire.ReconciliationRequest) -> wire.ReconciliationResult:
     return await gateway.reconcile(request)
 
+
+_REQUESTS = "/v1/requests"
 
 ROUTES = (
     Route(
@@ -43,10 +53,12 @@ ROUTES = (
     ),
     Route(
         method="POST",
-        path="/v1/requests",
+        path=_REQUESTS,
         summary="Accept a request. The answer means that it is on disk.",
         handler=submit,
         request=TypeAdapter(wire.Request),
+        headers=idempotency.HEARD,
+        gives={"Location": "Where to ask what becomes of it."},
         response=wire.AcceptedRequest,
         success=202,
         refusals={
@@ -67,6 +79,7 @@ ROUTES = (
             503: "The disk refused; nothing is decided.",
         },
     ),
+    *receipt_routes.ROUTES,
     *control_routes.ROUTES,
     *reminder_routes.ROUTES,
     *stream_routes.ROUTES,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from posthouse.errors import PosthouseError
@@ -10,8 +11,10 @@ from posthouse.gateway.reminders.board import Reminders
 from posthouse.gateway.reminders.events import ReminderStory
 from posthouse.gateway.reminders.reminder import Reminder
 from posthouse.gateway.surroundings import Surroundings
+from posthouse.queue import PastQueue
 from posthouse.support import clock
 from posthouse.terminal import keys
+from posthouse.turns.runner import new_turn_id
 
 #: A clock that was set is noticed this soon.
 _LONGEST_SLEEP_SECONDS = 60.0
@@ -36,6 +39,8 @@ class ReminderClock:
         self._now = now
         #: What the due reminder was already said to wait for.
         self._deferred: set[tuple[str, str]] = set()
+        #: The receipts of deliveries that have not ended, by reminder.
+        self._receipts: dict[str, str] = {}
 
     async def run(self) -> None:
         """Deliver until cancelled."""
@@ -126,12 +131,37 @@ class ReminderClock:
         if reminder.keys is not None:
             await self._gateway.adapter.press(keys.parse(reminder.keys.typed))
         elif reminder.prompt is not None:
-            await self._gateway.adapter.carry_out(Prompt(text=reminder.prompt))
+            await self._give_prompt(reminder, Prompt(text=reminder.prompt))
+
+    async def _give_prompt(self, reminder: Reminder, prompt: Prompt) -> None:
+        """Give the agent the reminder's prompt, with a receipt that says what becomes of it."""
+        book, adapter = self._gateway.book, self._gateway.adapter
+        prompt = replace(prompt, turn_id=new_turn_id() if adapter.is_headless else None)
+        request_id = await self._receipt_of(reminder, prompt)
+        try:
+            async with book.giving(request_id, prompt) as tell:
+                await adapter.carry_out(prompt, tell=tell)
+        except AgentBusy:
+            raise
+        except BaseException as error:
+            book.failed(request_id, error)
+            raise
+
+    async def _receipt_of(self, reminder: Reminder, prompt: Prompt) -> str:
+        """The receipt of this delivery; one that is tried again keeps it."""
+        if (known := self._receipts.get(reminder.reminder_id)) is not None:
+            return known
+        payload = {"prompt": prompt.text, "reminder_id": reminder.reminder_id}
+        past = PastQueue(kind="reminder", payload=payload, epoch=self._gateway.epoch())
+        self._receipts[reminder.reminder_id] = await self._gateway.book.accept(past)
+        return self._receipts[reminder.reminder_id]
 
     def _put_off(self, reminder: Reminder, reason: str) -> None:
         now = self._reminders.find(reminder.reminder_id)
         if now is None or now.is_deleted:
             self._reminders.forget(reminder.reminder_id)
+            if (request_id := self._receipts.pop(reminder.reminder_id, None)) is not None:
+                self._gateway.book.ledger.passed(request_id, "cancelled")
             return
         self._reminders.keep(now.put_off())
         self._defer(reminder, reason)
@@ -139,6 +169,7 @@ class ReminderClock:
     def _finish(self, reminder_id: str, error: str | None) -> None:
         """Tell how a delivery ended, and plan the next, if the reminder still asks for one."""
         at = self._now()
+        self._receipts.pop(reminder_id, None)
         now = self._reminders.find(reminder_id)
         left = None if now is None else now.finished(at)
         if left is None:

@@ -155,5 +155,5 @@ class _Hands:
 
     async def _deliver(self, prompt: str, *, while_busy: bool = False) -> Delivery:
         text = paste.pasteable(self._tool.guard(prompt))
-        is_taken = acknowledgement.of_prompt(self._tool, self._made, text)
+        is_taken = acknowledgement.Told(self._tool, self._made, text).is_there
         return await self._typist.submit(prompt, acknowledged=is_taken, while_busy=while_busy)

@@ -35,13 +35,13 @@ async def ask(gateway: Gateway, body: Body) -> Answer:
 
 
 def events(session: Session) -> list[dict[str, Any]]:
-    """Every event but the screen's own, without its times and turn ids."""
+    """Every event but the screen's and the receipts' own, without its times and turn ids."""
     lines = (session.gateway_root / "events.jsonl").read_text().splitlines()
     told = [json.loads(line) for line in lines]
     return [
         {name: value for name, value in event.items() if not name.endswith("_utc") and name != "turn_id"}
         for event in told
-        if not event["kind"].startswith("tui_")
+        if not event["kind"].startswith(("tui_", "request_"))
     ]
 
 

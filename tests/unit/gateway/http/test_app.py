@@ -222,5 +222,5 @@ def test_a_fault_tells_the_caller_nothing(opened: Opener) -> None:
     ]
 
 
-async def _broken(_: object) -> object:
+async def _broken(_: object, *, key: object) -> object:
     raise RuntimeError("a secret path")

@@ -1,0 +1,177 @@
+"""`agents requests …`: what became of every prompt that the agent's gateway was given."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from posthouse.cli import options
+from posthouse.cli.call import Call
+from posthouse.cli.live_gateway import client_of
+from posthouse.cli.options import Parser
+from posthouse.cli.output import Cell, Output, Tone, fields
+from posthouse.cli.waiting import Deadline
+from posthouse.support import clock
+
+STATES = ("accepted", "running", "completed", "failed", "interrupted", "cancelled", "coalesced", "unknown")
+_KINDS = ("submit_prompt", "interrupt", "mail_notifier_prompt", "control_prompt", "reminder")
+_STAGES = ("started", "typed", "submitted", "acknowledged")
+_TONES: Mapping[str, Tone] = {
+    "completed": "good",
+    "running": "busy",
+    "accepted": "busy",
+    "coalesced": "faint",
+}
+#: The gateway takes longer waits too; this lets Ctrl-C and a dead gateway be noticed.
+_WAIT_SECONDS = 30.0
+_PREVIEW = 48
+#: `wait` tells apart what failed from what is not over yet.
+NOT_YET = 3
+
+
+def listing_arguments(parser: Parser) -> None:
+    parser.add_argument("--state", choices=STATES, help="only those")
+    parser.add_argument("--kind", choices=_KINDS, help="only those")
+    parser.add_argument("--since", metavar="TIME", help="accepted at or after this time, in ISO 8601")
+    parser.add_argument("--limit", type=options.natural, default=20, metavar="N", help="how many (20)")
+    parser.add_argument("--cursor", metavar="C", help="where the last listing ended")
+
+
+def listing(call: Call) -> int:
+    """Show the newest requests."""
+    asked = call.arguments
+    page = client_of(call).receipts(
+        state=asked.state, kind=asked.kind, since=asked.since, limit=asked.limit, cursor=asked.cursor
+    )
+    rows = [_row(one) for one in page["requests"]]
+    call.output.table(page, ("id", "accepted", "kind", "state", "prompt"), rows, empty="no requests")
+    if page["next_cursor"] is not None:
+        call.complain(f"there are more: --cursor {page['next_cursor']}")
+    return 0
+
+
+def show_arguments(parser: Parser) -> None:
+    parser.add_argument("request_id", metavar="REQUEST", help="the request's id")
+
+
+def show(call: Call) -> int:
+    """Show what became of one request."""
+    receipt = client_of(call).receipt(call.arguments.request_id)
+    call.output.result(receipt, drawn(receipt, call.output))
+    return 0
+
+
+def wait_arguments(parser: Parser) -> None:
+    show_arguments(parser)
+    parser.add_argument("--until", choices=_STAGES, help="a stage on its way, rather than its end")
+    parser.add_argument("--timeout", type=options.seconds, metavar="S", help="give up after so many seconds")
+
+
+def wait(call: Call) -> int:
+    """Wait for the end of a request; 0: it completed (or got to the stage), 1: it did not, 3: not yet."""
+    client, deadline = client_of(call), Deadline(call.arguments.timeout)
+    while True:
+        left = deadline.left()
+        receipt = client.receipt(
+            call.arguments.request_id,
+            wait_seconds=_WAIT_SECONDS if left is None else min(left, _WAIT_SECONDS),
+            until=call.arguments.until,
+        )
+        is_there = _has_reached(receipt, call.arguments.until)
+        if is_there or deadline.has_passed:
+            break
+    call.output.result(receipt, drawn(receipt, call.output))
+    if not is_there:
+        return NOT_YET
+    return 0 if call.arguments.until or receipt["state"] == "completed" else 1
+
+
+cancel_arguments = show_arguments
+
+
+def cancel(call: Call) -> int:
+    """Take back a request that the agent was not given yet."""
+    receipt = client_of(call).cancel(call.arguments.request_id)
+    call.output.result(receipt, f"request {receipt['request_id']} was taken back")
+    return 0
+
+
+def drawn(receipt: Mapping[str, Any], output: Output) -> str:
+    """One receipt for a person: what it is, how it went step by step, and what came of it."""
+    state = str(receipt["state"])
+    head = [("request", receipt["request_id"]), ("kind", receipt["kind"]), ("state", _toned(output, state))]
+    for name, title in (("turn_id", "turn"), ("reminder_id", "reminder"), ("prompt_preview", "prompt")):
+        if receipt[name] is not None:
+            head.append((title, _one_line(receipt[name], _PREVIEW)))
+    parts = [fields(head), "", *_timeline(receipt["stages"], output)]
+    if receipt["error"] is not None:
+        parts += ["", f"error: {receipt['error']}"]
+    return "\n".join([*parts, *_result(receipt["result"])])
+
+
+def _timeline(stages: list[Mapping[str, Any]], output: Output) -> list[str]:
+    """`●  12:00:01.250   +1.3 s  typed         terminal`, one line for each stage."""
+    lines = []
+    before: datetime | None = None
+    for stage in stages:
+        at = clock.parse(stage["at_utc"])
+        passed = "" if before is None else _passed(at - before)
+        moment = at.astimezone().strftime("%H:%M:%S.%f")[:-3]
+        name = output.toned(f"{stage['stage']:<13}", _TONES.get(stage["stage"], None))
+        lines.append(f"  ●  {moment}  {passed:>9}  {name} {_seen(stage['evidence'])}".rstrip())
+        before = at
+    return lines
+
+
+def _passed(time: timedelta) -> str:
+    seconds = time.total_seconds()
+    return f"+{seconds * 1000:.0f} ms" if seconds < 1 else f"+{seconds:.1f} s"
+
+
+def _seen(evidence: Mapping[str, Any]) -> str:
+    """How a stage is known, in a few words."""
+    told = [str(evidence["source"])] if "source" in evidence else []
+    for name, value in evidence.items():
+        if name not in ("source", "turn_id"):
+            told.append(f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}")
+    return ", ".join(told)
+
+
+def _result(result: Mapping[str, Any] | None) -> list[str]:
+    if result is None:
+        return []
+    lines = []
+    if result["usage"]:
+        counted = [f"{name} {value}" for name, value in result["usage"].items() if isinstance(value, int)]
+        lines += ["", f"usage: {', '.join(counted)}"] if counted else []
+    if result["cost_usd"] is not None:
+        lines += [*([] if lines else [""]), f"cost: ${result['cost_usd']:g}"]
+    if result["answer"] is not None:
+        lines += ["", result["answer"] + (" […]" if result["answer_is_cut"] else "")]
+    return lines
+
+
+def _row(one: Mapping[str, Any]) -> list[Cell]:
+    state = str(one["state"])
+    return [
+        Cell(one["request_id"]),
+        Cell(one["accepted_at_utc"][:19] + "Z"),
+        Cell(one["kind"]),
+        Cell(state, _TONES.get(state, "bad")),
+        Cell(_one_line(one["prompt_preview"] or "", _PREVIEW)),
+    ]
+
+
+def _has_reached(receipt: Mapping[str, Any], until: str | None) -> bool:
+    if receipt["state"] not in ("accepted", "running"):
+        return True
+    reached = [stage["stage"] for stage in receipt["stages"]]
+    return until is not None and any(stage in reached for stage in _STAGES[_STAGES.index(until) :])
+
+
+def _toned(output: Output, state: str) -> str:
+    return output.toned(state, _TONES.get(state, "bad"))
+
+
+def _one_line(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
