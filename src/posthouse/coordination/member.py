@@ -1,0 +1,79 @@
+"""One agent as the server knows it: its record, and what of its manifest tells who it is. Pure."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from posthouse.contracts import identity, names
+from posthouse.contracts.managed_agents_http import Identity
+from posthouse.contracts.manifest import HEADLESS
+from posthouse.contracts.registry import Record
+from posthouse.terminal.client import Server
+
+#: Backends whose agent stands in the window of that name.
+_IN_AGENT_WINDOW = HEADLESS | {"local_interactive"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """An agent that is registered, alive or not."""
+
+    record: Record
+    #: The manifest's own name of the session; None when the manifest can't be read.
+    session_id: str | None
+    #: The tmux server it lives on; None when the manifest can't be read.
+    server: Server | None
+    #: Why the manifest can't be read.
+    problem: str | None = None
+
+    @property
+    def tracked_agent_id(self) -> str:
+        return self.record.agent_id
+
+    @property
+    def is_headless(self) -> bool:
+        return self.record.identity.backend in HEADLESS
+
+    @property
+    def tmux_session_name(self) -> str:
+        terminal = self.record.terminal
+        return terminal.current_session_name or terminal.last_session_name
+
+    @cached_property
+    def aliases(self) -> frozenset[str]:
+        """Every word by which it may be asked for; names in their canonical form too."""
+        record = self.record
+        words = {record.agent_id, record.agent_name, identity.canonical(record.agent_name)}
+        if self.session_id is not None:
+            words.add(self.session_id)
+        if not self.is_headless:
+            words.add(self.tmux_session_name)
+        return frozenset(words)
+
+    @cached_property
+    def identity(self) -> Identity:
+        record = self.record
+        return Identity(
+            tracked_agent_id=self.tracked_agent_id,
+            transport="headless" if self.is_headless else "tui",
+            tool=record.identity.tool,
+            session_name=None if self.is_headless else self.tmux_session_name,
+            terminal_id=None if self.is_headless else self.session_id,
+            runtime_session_id=self.session_id,
+            tmux_session_name=self.tmux_session_name,
+            tmux_window_name=names.AGENT_WINDOW if record.identity.backend in _IN_AGENT_WINDOW else None,
+            manifest_path=record.runtime.manifest_path,
+            session_root=record.runtime.session_root,
+            agent_name=record.agent_name,
+            agent_id=record.agent_id,
+            lifecycle_state=record.lifecycle.state,
+            management_kind="local_lifecycle",
+            lifecycle_owner="local",
+            external_agent_id=None,
+            remote_pair_api_base_url=None,
+            remote_agent_ref=None,
+        )
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The identity as it is sent: lists of hundreds are asked for all day."""
+        return self.identity.model_dump_json().encode()
