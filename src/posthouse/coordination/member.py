@@ -38,6 +38,11 @@ class Member:
         terminal = self.record.terminal
         return terminal.current_session_name or terminal.last_session_name
 
+    @property
+    def is_meant_to_run(self) -> bool:
+        """Whether its record says so; whether it does is tmux's to tell."""
+        return self.record.terminal.current_session_name is not None
+
     @cached_property
     def aliases(self) -> frozenset[str]:
         """Every word by which it may be asked for; names in their canonical form too."""

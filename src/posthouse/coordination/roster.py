@@ -64,7 +64,7 @@ class Roster:
 
         A server that could not be asked is believed to be as the records say: it may only be slow.
         """
-        if member.record.terminal.current_session_name is None:
+        if not member.is_meant_to_run:
             return False
         sessions = None if member.server is None else self._sessions.get(member.server)
         return sessions is None or member.tmux_session_name in sessions

@@ -79,12 +79,16 @@ class Registry:
             return []
         return [self._entry(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
 
+    def entry(self, folder: str) -> Entry:
+        """What lies in *folder*, one of those in the registry: a record, or what is wrong with it."""
+        return self._entry(self._live / folder)
+
     def records(self) -> list[Record]:
         return [entry.record for entry in self.entries() if entry.record is not None]
 
     def get(self, agent_id: str) -> Record | None:
         """The record of *agent_id*; None when there is none or it can't be read."""
-        return self._entry(self._live / component(agent_id, what="agent id")).record
+        return self.entry(component(agent_id, what="agent id")).record
 
     def publish(self, record: Record) -> None:
         """Write *record* durably, unless another generation of the agent is active.

@@ -26,7 +26,16 @@ from posthouse.terminal.client import (
     program,
     refusal,
 )
-from posthouse.terminal.protocol import Event, Exit, GarbledTmux, Output, Parser, Paused, Reply
+from posthouse.terminal.protocol import (
+    Event,
+    Exit,
+    GarbledTmux,
+    Output,
+    Parser,
+    Paused,
+    Reply,
+    SessionsChanged,
+)
 from posthouse.terminal.screen import Screen
 
 logger = logging.getLogger(__name__)
@@ -136,6 +145,10 @@ class ControlClient:
         self._wire.listeners.append(listener)
         return lambda: self._wire.listeners.remove(listener)
 
+    def watch_sessions(self, listener: Callable[[], None]) -> None:
+        """Call *listener* whenever a session of the server is made or ends, on the loop."""
+        self._wire.session_listeners.append(listener)
+
     async def closed(self) -> None:
         """Return when the session or the server has ended, or `close` was called."""
         await asyncio.shield(self._wire.lost)
@@ -180,6 +193,7 @@ class _Wire(asyncio.Protocol):
         self.attached: asyncio.Future[Reply] = loop.create_future()
         self.lost: asyncio.Future[None] = loop.create_future()
         self.listeners: list[Listener] = []
+        self.session_listeners: list[Callable[[], None]] = []
         self._pending: deque[_Awaited] = deque()
         self._parser = Parser()
         self._process = process
@@ -242,6 +256,9 @@ class _Wire(asyncio.Protocol):
             case Paused(pane_id):
                 self.send(("refresh-client", "-A", f"{pane_id}:continue"))
                 self._tell(pane_id, b"")
+            case SessionsChanged():
+                for listener in tuple(self.session_listeners):
+                    listener()
             case Exit():
                 self.abort()
 

@@ -55,7 +55,12 @@ class Exit:
     reason: str
 
 
-Event = Reply | Output | Paused | Exit
+@dataclass(frozen=True, slots=True)
+class SessionsChanged:
+    """A session of the server was made or has ended."""
+
+
+Event = Reply | Output | Paused | Exit | SessionsChanged
 
 
 class Parser:
@@ -112,6 +117,8 @@ def _notification(word: bytes, line: bytes) -> Event | None:
         return Output(line.split(b" ")[1].decode(), b"")
     if word == b"%pause":
         return Paused(line.split(b" ")[1].decode())
+    if word == b"%sessions-changed":
+        return SessionsChanged()
     if word == b"%exit":
         return Exit(line[len(b"%exit ") :].decode(errors="replace"))
     return None
