@@ -6,7 +6,7 @@ All of it is derived; the queue is the authority. Written only when it changed.
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,14 @@ import msgspec
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts.gateway_http import GatewayStatus
-from posthouse.gateway import retention
-from posthouse.gateway.retention import Keep
 from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.support import clock, files
-from posthouse.support.rotation import RotatingFile
+from posthouse.support import files
 
 #: Changes that come together are written once.
 _COALESCE_SECONDS = 0.05
-#: What every log record has; the rest are the fields of the message.
-_OWN_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
 
 
 def live_attach(session: Session, binding: Binding) -> gf.Attach:
@@ -116,55 +111,3 @@ class Publisher:
         files.write_json(path, content, durable=False)
         self._written[path] = content
         return True
-
-
-class _Line(logging.Formatter):
-    """`<utc iso seconds> <message> key=value …`."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        fields = {name: value for name, value in record.__dict__.items() if name not in _OWN_FIELDS}
-        told = "".join(f" {name}={value!r}" for name, value in fields.items())
-        text = f"{clock.iso_seconds(clock.now())} {record.getMessage()}{told}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
-
-
-class _LogFile(logging.Handler):
-    """Writes the running log. Never fails: lines that the disk refuses are counted, and told later."""
-
-    def __init__(self, path: Path, keep: Keep, on_rotate: Callable[[int, int], None]) -> None:
-        super().__init__()
-        self._file = RotatingFile(path, max_bytes=keep.max_bytes, backups=keep.backups, on_rotate=on_rotate)
-        self._lost = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        told = f"({self._lost} lines were lost)\n" if self._lost else ""
-        try:
-            self._file.write(f"{told}{self.format(record)}\n".encode(errors="replace"))
-            self._lost = 0
-        except OSError:
-            self._lost += 1
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def running_log(
-    path: Path,
-    *handlers: logging.Handler,
-    keep: Keep = retention.LOG,
-    on_rotate: Callable[[int, int], None] = lambda old, new: None,
-) -> logging.Logger:
-    """The log that people tail. A logger of its own, so that two gateways in one process never mix."""
-    logger = logging.Logger("posthouse.gateway", level=logging.INFO)
-    for handler in (_LogFile(path, keep, on_rotate), *handlers):
-        handler.setFormatter(_Line())
-        logger.addHandler(handler)
-    return logger
-
-
-def close_log(logger: logging.Logger) -> None:
-    """Let go of its file. Later lines are not written."""
-    for handler in list(logger.handlers):
-        logger.removeHandler(handler)
-        handler.close()

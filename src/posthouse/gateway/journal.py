@@ -8,11 +8,10 @@ from typing import Any
 
 from posthouse.contracts.gateway_events import CONTRACT_KINDS, PART_BEGUN
 from posthouse.gateway import retention
-from posthouse.gateway.retention import Keep
 from posthouse.gateway.stream import past
 from posthouse.gateway.stream.event import Event
 from posthouse.support import clock, rotation
-from posthouse.support.rotation import RotatingFile
+from posthouse.support.rotation import Keep, RotatingFile
 
 #: The newest events are kept in memory for those who read along.
 _RECENT_EVENTS = 1000

@@ -6,24 +6,13 @@ Nothing here ticks: an idle gateway prunes nothing, because nothing is added eit
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 from posthouse.queue import Queue, QueueUnavailable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """How much of a growing file is kept."""
-
-    max_bytes: int
-    backups: int
-
+from posthouse.support.rotation import Keep
 
 #: About 80,000 events a file: what happened to every request that the queue still remembers, and more.
 EVENTS = Keep(max_bytes=16 << 20, backups=4)
-#: For people; a search through all of it takes a second.
-LOG = Keep(max_bytes=8 << 20, backups=4)
 #: Requests between two looks at the queue's history.
 _LOOK_EVERY = 500
 #: Between two parts of the work, so that requests pass in between.

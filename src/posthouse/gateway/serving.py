@@ -22,6 +22,7 @@ from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
+from posthouse.support import running_log
 from posthouse.web import token
 from posthouse.web.server import Server
 
@@ -68,7 +69,7 @@ class Serving:
             self._listener.close()
             await self._gateway.stop()
             self._log.info("gateway stopped", extra={"pid": os.getpid()})
-            files.close_log(self._log)
+            running_log.close_log(self._log)
 
 
 async def prepare(
@@ -93,10 +94,10 @@ async def prepare(
         undo.push_async_callback(queue.close)
         diagnostics = open_diagnostics(root, publication.desired_config(session).desired_diagnostic_logging)
         undo.callback(diagnostics.close)
-        log = files.running_log(
+        log = running_log.open_log(
             root / gf.LOG, *output.handlers, LogWarnings(diagnostics), on_rotate=output.on_rotate
         )
-        undo.callback(files.close_log, log)
+        undo.callback(running_log.close_log, log)
         attach = files.live_attach(session, binding)
         gateway = Gateway(
             attach=attach,

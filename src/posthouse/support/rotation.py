@@ -6,7 +6,16 @@
 import contextlib
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """How much of a growing file is kept."""
+
+    max_bytes: int
+    backups: int
 
 
 class RotatingFile:

@@ -11,7 +11,7 @@ import uvloop
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import manifest as m
-from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
@@ -20,6 +20,7 @@ from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
+from posthouse.support.running_log import close_log, open_log
 from posthouse.testing.gateway import FakeAgent
 from posthouse.web import token
 from posthouse.web.server import Server, bind
@@ -76,7 +77,7 @@ def session_in(folder: Path) -> Session:
 async def opened(session: Session, agent: FakeAgent, binding: Binding) -> AsyncIterator[Gateway]:
     """The gateway of *session* around *agent*, stopped at the end."""
     root = session.gateway_root
-    log = running_log(root / gf.LOG)
+    log = open_log(root / gf.LOG)
     attach = live_attach(session, binding)
     gateway = Gateway(
         attach=attach,
@@ -114,7 +115,7 @@ def serving(folder: Path, agent: Callable[[], FakeAgent], *, host: gf.Host = "12
     stops: list[Callable[[], object]] = []
 
     async def serve() -> None:
-        log = running_log(session.gateway_root / gf.LOG)
+        log = open_log(session.gateway_root / gf.LOG)
         async with opened(session, agent(), binding) as gateway:
             server = Server(app.build(gateway, shown), log, on_stop=gateway.audience.end)
             loop = asyncio.get_running_loop()

@@ -28,7 +28,8 @@ from pathlib import Path
 
 from posthouse.contracts.gateway_http import SubmitPromptPayload, SubmitPromptRequest
 from posthouse.gateway.adapter import Ending, Prompt, Tell, unheard
-from posthouse.gateway.files import Publisher, live_attach, running_log
+from posthouse.gateway.files import Publisher, live_attach
+from posthouse.support.running_log import open_log
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
@@ -54,7 +55,7 @@ class Writing(FakeAgent):
 async def life() -> None:
     session = sessions.read(Path(manifest))
     root, binding = session.gateway_root, Binding(host="127.0.0.1", port=1)
-    log, attach = running_log(root / "logs/gateway.log"), live_attach(session, binding)
+    log, attach = open_log(root / "logs/gateway.log"), live_attach(session, binding)
     agent = Writing()
     agent.appear()
     gateway = Gateway(

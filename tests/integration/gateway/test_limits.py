@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from posthouse.gateway import worker
-from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
@@ -27,6 +27,7 @@ from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
 from posthouse.sessions.session import Session
 from posthouse.support import clock
+from posthouse.support.running_log import close_log, open_log
 from posthouse.testing.gateway import Answer, FakeAgent, call
 from posthouse.testing.served import opened, session_in
 
@@ -99,7 +100,7 @@ async def watched(
 ) -> AsyncIterator[Gateway]:
     """A gateway with a queue of that size, whose log is also told to somebody."""
     root, told = session.gateway_root, told or logging.NullHandler()
-    log, attach = running_log(root / "logs/gateway.log", told), live_attach(session, BINDING)
+    log, attach = open_log(root / "logs/gateway.log", told), live_attach(session, BINDING)
     gateway = Gateway(
         attach=attach,
         binding=BINDING,

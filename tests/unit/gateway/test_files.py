@@ -7,10 +7,11 @@ import stat
 from pathlib import Path
 
 from posthouse.contracts.gateway_http import GatewayStatus
-from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.status import Binding
 from posthouse.sessions.session import Session
+from posthouse.support.running_log import close_log, open_log
 
 BINDING = Binding(host="127.0.0.1", port=43123)
 
@@ -113,7 +114,7 @@ def test_events_are_one_sorted_object_per_line(tmp_path: Path) -> None:
 
 def test_a_log_line_is_a_time_a_message_and_its_fields(tmp_path: Path) -> None:
     """People tail it; two gateways in one process never mix."""
-    one, two = running_log(tmp_path / "one.log"), running_log(tmp_path / "two.log")
+    one, two = open_log(tmp_path / "one.log"), open_log(tmp_path / "two.log")
     one.info("request completed", extra={"request_id": "r"})
     two.info("gateway started")
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from posthouse.gateway import retention
-from posthouse.gateway.files import close_log, running_log
 from posthouse.gateway.journal import Journal, read_events
-from posthouse.gateway.retention import Keep, Pruner
+from posthouse.gateway.retention import Pruner
 from posthouse.queue import Limits, Request, Result, open_queue
-from posthouse.support.rotation import RotatingFile
+from posthouse.support.rotation import Keep, RotatingFile
+from posthouse.support.running_log import close_log, open_log
 
 
 def test_events_are_read_from_all_parts_in_order(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_disk_that_refuses_loses_events_and_says_how_many(
     def refuse(self: RotatingFile, line: bytes) -> None:
         raise OSError("no space left")
 
-    journal, log = Journal(tmp_path / "events.jsonl"), running_log(tmp_path / "gateway.log")
+    journal, log = Journal(tmp_path / "events.jsonl"), open_log(tmp_path / "gateway.log")
     # A full disk, for these two files only.
     with monkeypatch.context() as full:
         full.setattr(RotatingFile, "write", refuse)
@@ -59,7 +59,7 @@ def test_a_disk_that_refuses_loses_events_and_says_how_many(
 def test_the_running_log_rotates(tmp_path: Path) -> None:
     """People still tail the same name."""
     path = tmp_path / "gateway.log"
-    log = running_log(path, keep=Keep(max_bytes=50, backups=1))
+    log = open_log(path, keep=Keep(max_bytes=50, backups=1))
     for number in range(5):
         log.info("line", extra={"number": number})
     close_log(log)

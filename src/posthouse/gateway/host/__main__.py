@@ -18,7 +18,7 @@ from pathlib import Path
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.gateway.host import keeper, roll
-from posthouse.support import crashpoints, locks
+from posthouse.support import crashpoints, locks, running_log
 from posthouse.support.files import private_folder
 
 #: Whoever only asks holds the lock for an instant, which must not turn a starting host away.
@@ -71,7 +71,7 @@ def _run(runtime_root: Path) -> None:
 
 
 async def _serve(runtime_root: Path) -> None:
-    from posthouse.gateway import files, serving
+    from posthouse.gateway import serving
     from posthouse.gateway.host.control import Control, listen
     from posthouse.gateway.host.host import Host
 
@@ -79,7 +79,7 @@ async def _serve(runtime_root: Path) -> None:
     loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="host"))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    log = files.running_log(roll.folder_of(runtime_root) / gh.LOG, on_rotate=serving.move_output)
+    log = running_log.open_log(roll.folder_of(runtime_root) / gh.LOG, on_rotate=serving.move_output)
     host = Host(runtime_root, log)
     server = await Control(host, log).serve(listen(runtime_root))
     log.info("host started", extra={"pid": os.getpid()})
@@ -89,7 +89,7 @@ async def _serve(runtime_root: Path) -> None:
     resuming.cancel()
     await host.close()
     log.info("host stopped", extra={"pid": os.getpid()})
-    files.close_log(log)
+    running_log.close_log(log)
 
 
 def _allow_many_files() -> None:

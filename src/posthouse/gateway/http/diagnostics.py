@@ -8,11 +8,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from posthouse.errors import PosthouseError
 from posthouse.gateway.diagnostics import Diagnostics, Level, NoDiagnostics
+from posthouse.support.running_log import OWN_FIELDS
 
 #: Of the problems of a body; the rest adds nothing.
 _MAX_TOLD = 10
 _MAX_NAME = 64
-_OWN_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
 
 
 def watched(app: ASGIApp, diagnostics: Diagnostics) -> ASGIApp:
@@ -101,7 +101,7 @@ class LogWarnings(logging.Handler):
         self._diagnostics = diagnostics
 
     def emit(self, record: logging.LogRecord) -> None:
-        fields = {name: value for name, value in record.__dict__.items() if name not in _OWN_FIELDS}
+        fields = {name: value for name, value in record.__dict__.items() if name not in OWN_FIELDS}
         kind = record.exc_info[0] if record.exc_info else None
         self._diagnostics.note(
             "error" if record.levelno >= logging.ERROR else "warning",

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.types import Message, Receive, Scope, Send
 
 from posthouse.gateway.diagnostics import DiagnosticLog, NoDiagnostics
-from posthouse.gateway.files import Publisher, close_log, live_attach, running_log
+from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
 from posthouse.gateway.http.diagnostics import Completions, watched
 from posthouse.gateway.journal import Journal
@@ -16,6 +16,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
 from posthouse.sessions.session import Session
+from posthouse.support.running_log import close_log, open_log
 from posthouse.testing.gateway import FakeAgent, call
 
 SECRET = "whisper-7c2"
@@ -35,7 +36,7 @@ def test_answers_and_refused_bodies_are_noted_and_nobodys_words(made_session: Se
     path = root / "diagnostic.log"
 
     async def story() -> None:
-        log, binding = running_log(root / "logs/gateway.log"), Binding(host="127.0.0.1", port=1)
+        log, binding = open_log(root / "logs/gateway.log"), Binding(host="127.0.0.1", port=1)
         attach, agent = live_attach(made_session, binding), FakeAgent()
         agent.appear()
         gateway = Gateway(

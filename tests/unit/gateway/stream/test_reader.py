@@ -8,9 +8,9 @@ import pytest
 
 from posthouse.gateway import journal as journals
 from posthouse.gateway.journal import Journal
-from posthouse.gateway.retention import Keep
 from posthouse.gateway.stream.event import Event, Gap, Position
 from posthouse.gateway.stream.reader import OLDEST, ROTATED, UNKNOWN, VANISHED, Reader, Told
+from posthouse.support.rotation import Keep
 
 Story = Callable[[Journal], Awaitable[None]]
 
