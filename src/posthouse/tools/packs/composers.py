@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from posthouse.tools.cells import Cell
+from posthouse.tools.packs import wrapping
 from posthouse.tools.packs.pack import Composer
 from posthouse.tools.packs.page import Page
 
@@ -46,8 +47,9 @@ def _ruled(page: Page, pack: Composer) -> Found | None:
     """The lowest marked row below a rule. What an agent says is indented and can't be taken for it."""
     rows, rule = page.rows, pack.rule
     assert rule is not None
+    above = pack.rule_above or rule
     for first in range(len(rows) - 1, 0, -1):
-        if not pack.marker.match(rows[first]) or not rule.match(rows[first - 1]):
+        if not pack.marker.match(rows[first]) or not above.match(rows[first - 1]):
             continue
         end = next((row for row in range(first + 1, len(rows)) if rule.match(rows[row])), None)
         if end is None:
@@ -56,7 +58,7 @@ def _ruled(page: Page, pack: Composer) -> Found | None:
             first=first,
             top=first - 1,
             end=end + 1,
-            text=_written(page, pack, first, end),
+            text=_written(page, pack, first, end, columns=len(rows[end]) - pack.indent),
             mode=_mode(pack, rows[first]),
             looks_busy=bool(pack.busy_marker)
             and rows[first].startswith(pack.busy_marker)
@@ -155,10 +157,12 @@ def _mode(pack: Composer, row: str) -> str | None:
     return next((name for name, marker in pack.modes.items() if marker.match(row)), None)
 
 
-def _written(page: Page, pack: Composer, first: int, end: int) -> str:
+def _written(page: Page, pack: Composer, first: int, end: int, *, columns: int | None = None) -> str:
+    """What a person wrote; *columns*: how wide the composer is, where that is known."""
     lines = [_line(page.cells(row), pack.indent) for row in range(first, end)]
     spoken = page.rows[first][:1]
-    return ((spoken if spoken in pack.spoken else "") + "\n".join(lines)).rstrip()
+    text = "\n".join(lines) if columns is None else wrapping.joined(lines, columns)
+    return ((spoken if spoken in pack.spoken else "") + text).rstrip()
 
 
 def _line(found: Sequence[Cell], indent: int) -> str:

@@ -51,6 +51,8 @@ class Composer(_Part, frozen=True, kw_only=True):
     indent: int
     #: `ruled`: the rows above and below it.
     rule: Pattern | None = None
+    #: Where the upper one looks different.
+    rule_above: Pattern | None = None
     #: `status`: the row below it, which is missing while no session stands behind the first picture.
     status: Pattern | None = None
     #: Whether its marker is bold, which tells it from past prompts.
