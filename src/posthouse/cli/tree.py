@@ -58,6 +58,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(("relaunch",), "lifecycle.relaunch", "start the agent again in its own home"),
     Verb(("attach",), "attach.attach", "open the agent's terminal"),
     Verb(("logs",), "logs.logs", "what happened: events and gateway log; -f follows"),
+    Verb(("watch",), "watch.watch", "what happens, as it happens, until Ctrl-C"),
     Verb(("last",), "last.last", "the last prompt and its answer"),
     Verb(("requests", "list"), "requests.listing", "what was asked of the agent, newest first"),
     Verb(("requests", "show"), "requests.show", "what became of a request, step by step"),

@@ -5,8 +5,16 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
+from posthouse.errors import Unavailable
+
 #: Longer than any event; a line without end is not a gateway's.
 _MAX_LINE_BYTES = 1 << 20
+
+
+class StreamBroken(Unavailable):
+    """The connection broke, or nothing came for too long; what was heard counts."""
+
+    code = "stream_broken"
 
 
 class Heard(NamedTuple):
@@ -44,8 +52,7 @@ class EventFeed:
         """Every event, as it comes.
 
         Raises:
-            OSError, http.client.HTTPException: The connection broke, or nothing came for too long.
-            ValueError: What came is no event.
+            StreamBroken: It can't be read on; `last_id` says from where another can be.
         """
         event_id, data = self.last_id, ""
         while line := self._line():
@@ -63,14 +70,20 @@ class EventFeed:
 
     def _line(self) -> str:
         """The next line without its end; a blank one is a newline, and nothing is the end of all."""
-        line = self._response.readline(_MAX_LINE_BYTES)
+        try:
+            line = self._response.readline(_MAX_LINE_BYTES)
+        except (OSError, http.client.HTTPException) as error:
+            raise StreamBroken(f"the stream of events broke: {error or type(error).__name__}") from error
         if len(line) >= _MAX_LINE_BYTES:
-            raise ValueError(f"a line of more than {_MAX_LINE_BYTES} bytes")
+            raise StreamBroken(f"a line of more than {_MAX_LINE_BYTES} bytes is no event")
         return line.decode(errors="replace").rstrip("\r\n") or ("\n" if line else "")
 
 
 def _object(data: str) -> dict[str, Any]:
-    decoded = json.loads(data)
+    try:
+        decoded = json.loads(data)
+    except ValueError as error:
+        raise StreamBroken("an event that is not JSON") from error
     if not isinstance(decoded, dict):
-        raise ValueError("an event that is no object")
+        raise StreamBroken("an event that is no object")
     return decoded

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from posthouse.cli import turnwork
+from posthouse.cli import event_lines, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser
@@ -14,11 +14,6 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.turns.tail import Overlong, Tail
 
 _LOOK_SECONDS = 0.2
-#: Events have no common time field; this is the one that says when it happened.
-_TIMES = (
-    *("accepted_at_utc", "submitted_at_utc", "started_at_utc", "completed_at_utc"),
-    *("finished_at_utc", "coalesced_at_utc"),
-)
 
 
 def logs_arguments(parser: Parser) -> None:
@@ -88,17 +83,9 @@ def _text(line: bytes | Overlong) -> str:
 
 
 def told(line: str) -> str:
-    """One event as `time  name  key=value …`; a line that is no event stays as it is."""
+    """One event as a person reads it; a line that is no event stays as it is."""
     try:
         event = json.loads(line)
     except ValueError:
         return line
-    if not isinstance(event, dict):
-        return line
-    result = event.pop("result_json", None)
-    if isinstance(result, dict):
-        event = {**result, **event}
-    moment = next((str(event.pop(key)) for key in _TIMES if event.get(key)), "")
-    name = str(event.pop("kind", "event"))
-    rest = " ".join(f"{key}={value}" for key, value in sorted(event.items()) if value not in (None, ""))
-    return "  ".join(part for part in (moment[:19].replace("T", " "), name, rest) if part)
+    return event_lines.told(event) if isinstance(event, dict) else line

@@ -9,7 +9,7 @@ from typing import Any
 
 from posthouse.errors import InvalidInput
 
-_POSITION = re.compile(r"([0-9]{1,15})-([0-9a-f]{8}|gap)", re.ASCII)
+_POSITION = re.compile(r"([0-9]{1,15})-([0-9a-f]{8}|end)", re.ASCII)
 
 
 class BadPosition(InvalidInput):
@@ -32,7 +32,7 @@ class Position:
     """
 
     number: int
-    #: None: there was no event, only the end of a gap.
+    #: None: it is of no event, but the end of a gap, or of all that there was.
     check: int | None
 
     @classmethod
@@ -45,10 +45,10 @@ class Position:
         match = _POSITION.fullmatch(text)
         if match is None:
             raise BadPosition(text)
-        return cls(number=int(match[1]), check=None if match[2] == "gap" else int(match[2], 16))
+        return cls(number=int(match[1]), check=None if match[2] == "end" else int(match[2], 16))
 
     def __str__(self) -> str:
-        return f"{self.number}-gap" if self.check is None else f"{self.number}-{self.check:08x}"
+        return f"{self.number}-end" if self.check is None else f"{self.number}-{self.check:08x}"
 
 
 @dataclass(frozen=True, kw_only=True)

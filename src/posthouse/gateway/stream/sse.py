@@ -83,13 +83,18 @@ class EventStream(Response):
         return reader.has_fallen_behind
 
     async def _tell(self, reader: Reader, send: Send) -> None:
-        await _send(send, f"retry: {_RETRY_MILLISECONDS}\n\n".encode())
+        await _send(send, self._greeting(reader))
         while not reader.has_fallen_behind:
             if self._wish.follow:
                 told = await reader.next(within_seconds=HEARTBEAT_SECONDS)
             elif not (told := await reader.look()):
                 return
             await _send(send, encoded(told, self._wish.kinds) or b": \n\n")
+
+    def _greeting(self, reader: Reader) -> bytes:
+        """Where it begins, so that one who is cut before the first event misses none."""
+        place = Position(number=reader.at, check=None) if self._wish.after is None else self._wish.after
+        return f"retry: {_RETRY_MILLISECONDS}\nid: {place}\n\n".encode()
 
 
 def encoded(told: Sequence[Told], kinds: frozenset[str] | None) -> bytes:

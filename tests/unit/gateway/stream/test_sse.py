@@ -23,5 +23,5 @@ def test_what_was_not_asked_for_moves_the_place_on() -> None:
 def test_a_gap_is_told_whatever_was_asked_for() -> None:
     """Missing events may have been of any kind."""
     assert encoded([GAP], frozenset({"completed"})).decode() == (
-        'id: 6-gap\ndata: {"kind": "gap", "missing": 3, "reason": "gone"}\n\n'
+        'id: 6-end\ndata: {"kind": "gap", "missing": 3, "reason": "gone"}\n\n'
     )

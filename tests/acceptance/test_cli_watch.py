@@ -1,0 +1,74 @@
+"""`agents watch` beside a gateway that is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.acceptance.conftest import Commands
+
+_LIMIT_SECONDS = 60.0
+
+
+class Lines:
+    """What a running command has printed so far. It is ended with the body, whatever happens there."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self.seen: list[str] = []
+        self._reading = threading.Thread(target=self._read)
+        self._reading.start()
+
+    def until(self, condition: Callable[[list[str]], bool]) -> None:
+        deadline = time.monotonic() + _LIMIT_SECONDS
+        while not condition(self.seen):
+            assert time.monotonic() < deadline, self.seen
+            time.sleep(0.02)
+
+    def __enter__(self) -> "Lines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._reading.join(_LIMIT_SECONDS)
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def end(self) -> int:
+        """Press Ctrl-C; the exit code."""
+        self._process.send_signal(signal.SIGINT)
+        code = self._process.wait(_LIMIT_SECONDS)
+        self._reading.join(_LIMIT_SECONDS)
+        return code
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.seen.append(line)
+
+
+def test_watching_goes_on_over_the_gateways_death(posthouse: "Commands") -> None:
+    """Every event is shown once, those of the time between two gateways too; Ctrl-C ends it."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--headless")
+    with Lines(posthouse.start("agents", "watch", "one", "--since", "start", "--json")) as watching:
+        posthouse.ok("agents", "prompt", "one", "--wait", "[[say one]]")
+        watching.until(lambda seen: sum("completed" in line for line in seen) == 1)
+        (pid_file,) = posthouse.folder.rglob("gateway.pid")
+        os.kill(int(pid_file.read_text()), signal.SIGKILL)
+        posthouse.ok("agents", "gateway", "attach", "one", "--background")
+        posthouse.ok("agents", "prompt", "one", "--wait", "[[say two]]")
+        watching.until(lambda seen: sum("completed" in line for line in seen) == 2)
+        code = watching.end()
+
+    (events,) = posthouse.folder.rglob("events.jsonl")
+    shown = [json.loads(line) for line in watching.seen]
+    ids = [event.pop("event_id") for event in shown]
+    assert shown == [json.loads(line) for line in events.read_text().splitlines()][: len(shown)]
+    assert (len(set(ids)), code) == (len(ids), 130)
