@@ -45,6 +45,7 @@ GROUPS: dict[Path, str] = {
 _VERB_GROUPS: dict[Path, str] = {
     ("requests",): "what became of every prompt",
     ("turn",): "single headless turns and their artifacts",
+    ("notify",): "who is told when the agent finished, failed, is blocked or limited",
     ("gateway",): "the agent's HTTP gateway",
     ("tui",): "how the gateway sees the agent's screen",
     ("reminders",): "what the gateway gives the agent later",
@@ -59,6 +60,14 @@ VERBS: tuple[Verb, ...] = (
     Verb(("attach",), "attach.attach", "open the agent's terminal"),
     Verb(("logs",), "logs.logs", "what happened: events and gateway log; -f follows"),
     Verb(("watch",), "watch.watch", "what happens, as it happens, until Ctrl-C"),
+    Verb(
+        ("notify", "add"),
+        "notify.add",
+        "tell a command or a webhook when something is up",
+    ),
+    Verb(("notify", "list"), "notify.listing", "who is told, and how the last telling went"),
+    Verb(("notify", "remove"), "notify.remove", "tell somebody no more"),
+    Verb(("notify", "test"), "notify.trial", "tell somebody once, now, to see whether they hear"),
     Verb(("last",), "last.last", "the last prompt and its answer"),
     Verb(("requests", "list"), "requests.listing", "what was asked of the agent, newest first"),
     Verb(("requests", "show"), "requests.show", "what became of a request, step by step"),

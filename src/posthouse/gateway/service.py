@@ -28,6 +28,7 @@ from posthouse.gateway.files import Publisher
 from posthouse.gateway.intake import Intake
 from posthouse.gateway.journal import Journal, read_events
 from posthouse.gateway.limits import Limits
+from posthouse.gateway.operations import Operations, Sights
 from posthouse.gateway.presence import Presence
 from posthouse.gateway.receipts.book import ReceiptBook
 from posthouse.gateway.receipts.repeats import Repeats
@@ -37,8 +38,8 @@ from posthouse.gateway.reminders.events import ReminderStory, left_by
 from posthouse.gateway.retention import Pruner
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.status import Binding, Facts, derive, epoch_of
-from posthouse.gateway.stream.audience import Audience
 from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.telling.teller import Surroundings as TellAs
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Decided, Finished, Instance, Key, Queue
 from posthouse.support import clock
@@ -59,6 +60,7 @@ class Gateway:
         log: logging.Logger,
         diagnostics: Diagnostics | None = None,
         timings: gf.TrackingTimings | None = None,
+        tell_as: TellAs | None = None,
     ) -> None:
         self._attach = attach
         self._binding = binding
@@ -68,7 +70,8 @@ class Gateway:
         self._publisher = publisher
         self._log = log
         self.diagnostics: Diagnostics = diagnostics or NoDiagnostics()
-        self.audience = Audience(journal)
+        sights = Sights(status=self.status, tui_state=self._tui_state, held_by=lambda: self.limits.reason())
+        self.operations = Operations(journal, log, sights, tell_as)
         self._slot = Slot()
         self._background = Background(log)
         self.limits = Limits(journal, on_over=self._limit_over)
@@ -103,6 +106,7 @@ class Gateway:
 
     async def start(self) -> None:
         """Look at the agent, publish, and begin to work. What was accepted earlier is carried on."""
+        self.operations.start()
         recovery.report(self._queue.found, self._journal, self._log)
         await self._tell_lost_reminders()
         await self._presence.begin()
@@ -122,6 +126,7 @@ class Gateway:
     async def stop(self) -> None:
         """Stop working, say so in the files, close the queue. Accepted requests stay for the next start."""
         await self._background.stop()
+        await self.operations.stop()
         self.tui.close()
         self.limits.close()
         self.reminders.lose()
@@ -147,6 +152,9 @@ class Gateway:
                 is_executing=self._slot.is_held or self.control.is_busy,
             )
         )
+
+    def _tui_state(self) -> str | None:
+        return None if self._adapter.is_headless else self.tui.believed.verdict.state
 
     async def submit(
         self, request: SubmitPromptRequest | InterruptRequest, *, key: Key | None = None

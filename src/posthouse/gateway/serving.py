@@ -19,6 +19,7 @@ from posthouse.gateway.http.diagnostics import LogWarnings
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
+from posthouse.gateway.telling.teller import surroundings_of
 from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
@@ -109,9 +110,10 @@ async def prepare(
             log=log,
             diagnostics=diagnostics,
             timings=timings,
+            tell_as=surroundings_of(session),
         )
         undo.pop_all()
-    server = Server(app.build(gateway, shown), log, on_stop=gateway.audience.end)
+    server = Server(app.build(gateway, shown), log, on_stop=gateway.operations.audience.end)
     return Serving(gateway, server, listener, log)
 
 

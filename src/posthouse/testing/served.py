@@ -16,6 +16,7 @@ from posthouse.gateway.http import app
 from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
+from posthouse.gateway.telling.teller import surroundings_of
 from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
@@ -87,6 +88,7 @@ async def opened(session: Session, agent: FakeAgent, binding: Binding) -> AsyncI
         journal=Journal(root / gf.EVENTS),
         publisher=Publisher(session, attach, binding, log),
         log=log,
+        tell_as=surroundings_of(session),
     )
     await gateway.start()
     try:
@@ -117,7 +119,7 @@ def serving(folder: Path, agent: Callable[[], FakeAgent], *, host: gf.Host = "12
     async def serve() -> None:
         log = open_log(session.gateway_root / gf.LOG)
         async with opened(session, agent(), binding) as gateway:
-            server = Server(app.build(gateway, shown), log, on_stop=gateway.audience.end)
+            server = Server(app.build(gateway, shown), log, on_stop=gateway.operations.audience.end)
             loop = asyncio.get_running_loop()
             loop.set_exception_handler(lambda _, what: log.error("loop", exc_info=what.get("exception")))
             stops.append(lambda: loop.call_soon_threadsafe(server.stop))

@@ -90,8 +90,7 @@ def _responses(route: Route, schemas: Any) -> dict[str, Any]:
 
 
 def _success(route: Route, schemas: Any) -> dict[str, Any]:
-    text = {"type": "string"}
-    schema = text if route.response is None else schemas[_key(route), "serialization"]
+    schema = route.schema if route.response is None else schemas[_key(route), "serialization"]
     success: dict[str, Any] = {
         "description": "It was done.",
         "content": {route.media_type: {"schema": schema}},

@@ -37,7 +37,7 @@ class Route:
     path: str
     summary: str
     handler: Handler
-    #: None: the answer is no JSON, but text of the media type.
+    #: None: the answer is of no model, but of the media type and the schema.
     response: type[BaseModel] | None
     #: None: the route takes no body.
     request: TypeAdapter[Any] | None = None
@@ -46,6 +46,8 @@ class Route:
     #: Request headers that it hears, with what they are for.
     headers: Mapping[str, str] = field(default_factory=dict)
     media_type: str = "application/json"
+    #: What a success is, where `response` does not say it.
+    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
     #: Headers of a success, with what they say.
     gives: Mapping[str, str] = field(default_factory=dict)
     #: The answer may take long, and is given up when its caller goes away.

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from posthouse.contracts import gateway_http as wire
 from posthouse.gateway.control import routes as control_routes
-from posthouse.gateway.http import idempotency
+from posthouse.gateway.http import idempotency, operations
 from posthouse.gateway.receipts import routes as receipt_routes
 from posthouse.gateway.receipts.repeats import key_of
 from posthouse.gateway.reminders import routes as reminder_routes
@@ -83,4 +83,5 @@ ROUTES = (
     *control_routes.ROUTES,
     *reminder_routes.ROUTES,
     *stream_routes.ROUTES,
+    *operations.ROUTES,
 )

@@ -18,8 +18,9 @@ async def events(gateway: Gateway, asked: Addressed) -> EventStream:
         TooManyReaders: No more are served.
     """
     wish = _wish(asked.body, asked.headers.get(_LAST))
-    gateway.audience.check_room()
-    return EventStream(gateway.audience, wish)
+    audience = gateway.operations.audience
+    audience.check_room()
+    return EventStream(audience, wish)
 
 
 def _wish(query: EventsQuery, last_id: str | None) -> Wish:

@@ -36,6 +36,10 @@ ANSWERS = {
     ("post", "/v1/reminders"): {200, 409, 413, 422},
     ("get", ONE_REMINDER): {200, 404},
     ("get", "/v1/events"): {200, 422},
+    ("get", "/ready"): {200},
+    ("get", "/metrics"): {200},
+    ("get", "/openapi.json"): {200},
+    ("get", "/docs"): {200},
     ("put", ONE_REMINDER): {200, 404, 409, 413, 422},
     ("delete", ONE_REMINDER): {200, 404},
 }

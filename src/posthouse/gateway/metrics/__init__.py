@@ -1,0 +1,1 @@
+"""Numbers about one gateway, for Prometheus."""

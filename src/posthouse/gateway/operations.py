@@ -1,0 +1,88 @@
+"""What one gateway tells those who look after it: events, notices, numbers, and whether it is ready."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.contracts.gateway_operations_http import AgentWord, Readiness
+from posthouse.gateway.journal import Journal
+from posthouse.gateway.metrics import gauges
+from posthouse.gateway.metrics.exposition import Family
+from posthouse.gateway.metrics.meter import Meter
+from posthouse.gateway.stream.audience import Audience
+from posthouse.gateway.telling import teller
+from posthouse.gateway.telling.teller import Teller
+
+_CLOSED = {
+    "blocked_unavailable": "the agent is not available",
+    "blocked_reconciliation": "the agent was replaced, and nobody has decided what becomes of its work",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sights:
+    """How the gateway stands, asked at every question."""
+
+    status: Callable[[], GatewayStatus]
+    #: What the TUI is believed to do; None for a headless agent.
+    tui_state: Callable[[], str | None]
+    #: Why nothing is given to the agent although requests are accepted; None when nothing keeps it.
+    held_by: Callable[[], str | None]
+
+
+class Operations:
+    """One gateway, as its operators see it."""
+
+    def __init__(
+        self, journal: Journal, log: logging.Logger, sights: Sights, tell_as: teller.Surroundings | None
+    ) -> None:
+        self._sights = sights
+        self._meter = Meter(journal)
+        self.audience = Audience(journal)
+        self._teller = None if tell_as is None else Teller(tell_as, journal, self.audience, log)
+
+    def start(self) -> None:
+        """Begin to tell; before anything happens that is worth telling."""
+        if self._teller is not None:
+            self._teller.start()
+
+    async def stop(self) -> None:
+        self.audience.end()
+        if self._teller is not None:
+            await self._teller.stop()
+
+    def readiness(self) -> Readiness:
+        """Whether a prompt would be accepted and carried out now, or right after what runs."""
+        status, held_by = self._sights.status(), self._sights.held_by()
+        agent = _agent(status, self._sights.tui_state(), is_held=held_by is not None)
+        reason = _CLOSED.get(status.request_admission) or held_by
+        if reason is None and agent == "blocked":
+            reason = "the agent waits for somebody's answer to a dialog"
+        return Readiness(
+            ready=reason is None,
+            reason=reason,
+            request_admission=status.request_admission,
+            agent=agent,
+            queue_depth=status.queue_depth,
+        )
+
+    def metrics(self) -> list[Family]:
+        """Every number there is."""
+        return [
+            *gauges.of_status(self._sights.status(), self._sights.tui_state()),
+            *self._meter.families(),
+            *gauges.of_audience(self.audience),
+            gauges.of_notices({} if self._teller is None else self._teller.attempts),
+            *gauges.of_process(),
+        ]
+
+
+def _agent(status: GatewayStatus, tui_state: str | None, *, is_held: bool) -> AgentWord:
+    if status.managed_agent_connectivity != "connected":
+        return "unavailable"
+    if is_held:
+        return "limited"
+    if tui_state == "blocked":
+        return "blocked"
+    return "busy" if status.active_execution == "running" or tui_state == "active" else "idle"
