@@ -27,16 +27,17 @@ _MAX_HEADERS = 100
 #: YAML readers refuse longer keys.
 _MAX_KEY_CHARS = 200
 
+_KNOWN = frozenset(KEYS)
 _REQUIRED = ("protocol_version", "message_id", "thread_id", "created_at_utc", "from", "to", "subject")
 
 
-def from_mapping(front: Mapping[str, Any], body: str) -> Document:
+def from_mapping(front: dict[str, Any], body: str) -> Document:
     """Read front matter strictly.
 
     Raises:
         BadDocument: A field is missing, unknown, or breaks a rule.
     """
-    _keys(front, KEYS, _REQUIRED, "the front matter")
+    _keys(front, _KNOWN, _REQUIRED, "the front matter")
     if front["protocol_version"] != names.MAIL_PROTOCOL or isinstance(front["protocol_version"], bool):
         raise BadDocument(
             f"protocol_version is {front['protocol_version']!r}; only {names.MAIL_PROTOCOL} is read"
@@ -79,14 +80,14 @@ def _threading(document: Document) -> None:
         raise BadDocument("the last of references is in_reply_to")
 
 
-def _keys(value: Any, known: tuple[str, ...], required: tuple[str, ...], where: str) -> None:
-    if not isinstance(value, Mapping):
+def _keys(value: Any, known: frozenset[str], required: tuple[str, ...], where: str) -> None:
+    if not isinstance(value, dict):
         raise BadDocument(f"{where} is no mapping")
     for name in required:
         if value.get(name) is None:
             raise BadDocument(f"{where} has no {name}")
-    unknown = [str(key)[:80] for key in value if key not in known]
-    if unknown:
+    if not value.keys() <= known:
+        unknown = sorted(str(key)[:80] for key in value.keys() - known)
         raise BadDocument(f"{where} has an unknown field {unknown[0]!r}")
 
 
@@ -123,12 +124,12 @@ def _created(value: Any) -> str:
 
 
 def _participants(value: Any, where: str) -> tuple[Participant, ...]:
-    if not isinstance(value, list | tuple) or len(value) > MAX_PARTICIPANTS:
+    if not isinstance(value, (list, tuple)) or len(value) > MAX_PARTICIPANTS:
         raise BadDocument(f"{where} is no list of at most {MAX_PARTICIPANTS} participants")
     return tuple(_participant(one, f"{where}[{index}]") for index, one in enumerate(value))
 
 
-_PARTICIPANT = tuple(Participant.__dataclass_fields__)
+_PARTICIPANT = frozenset(Participant.__dataclass_fields__)
 
 
 def _participant(value: Any, where: str) -> Participant:
@@ -144,7 +145,7 @@ def _participant(value: Any, where: str) -> Participant:
     )
 
 
-_ATTACHMENT = tuple(DocumentAttachment.__dataclass_fields__)
+_ATTACHMENT = frozenset(DocumentAttachment.__dataclass_fields__)
 
 
 def _attachment(value: Any, where: str) -> DocumentAttachment:
@@ -169,9 +170,9 @@ def _attachment(value: Any, where: str) -> DocumentAttachment:
     )
 
 
-def _listed(front: Mapping[str, Any], name: str, most: int) -> list[Any]:
+def _listed(front: dict[str, Any], name: str, most: int) -> list[Any]:
     value = front.get(name) or []
-    if not isinstance(value, list | tuple) or len(value) > most:
+    if not isinstance(value, (list, tuple)) or len(value) > most:
         raise BadDocument(f"{name} is no list of at most {most}")
     return list(value)
 
@@ -179,7 +180,7 @@ def _listed(front: Mapping[str, Any], name: str, most: int) -> list[Any]:
 def _headers(value: Any) -> Mapping[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or len(value) > _MAX_HEADERS:
+    if not isinstance(value, dict) or len(value) > _MAX_HEADERS:
         raise BadDocument(f"headers is no mapping of at most {_MAX_HEADERS}")
     for key in value:
         if len(_text(key, "a header's name")) > _MAX_KEY_CHARS:
@@ -190,7 +191,7 @@ def _headers(value: Any) -> Mapping[str, Any]:
 def _block(value: Any) -> NotifyBlock | None:
     if value is None:
         return None
-    _keys(value, ("text", "placement"), ("text",), "notify_block")
+    _keys(value, frozenset({"text", "placement"}), ("text",), "notify_block")
     placement = value.get("placement", "append")
     if placement not in mail_notice.PLACEMENTS:
         raise BadDocument(f"notify_block.placement is {str(placement)[:40]!r}; it is append or prepend")
@@ -201,7 +202,7 @@ def _block(value: Any) -> NotifyBlock | None:
 def _auth(value: Any) -> NotifyAuth | None:
     if value is None:
         return None
-    _keys(value, ("scheme", "token", "iss", "iat", "exp"), (), "notify_auth")
+    _keys(value, frozenset({"scheme", "token", "iss", "iat", "exp"}), (), "notify_auth")
     scheme = value.get("scheme", "none")
     if scheme not in mail_notice.SCHEMES:
         raise BadDocument(f"notify_auth.scheme is {str(scheme)[:40]!r}, which is unknown")

@@ -18,6 +18,7 @@ from posthouse.mailbox.message import (
     Message,
     Note,
     Party,
+    Reception,
     Saved,
 )
 from posthouse.mailbox.transport import (
@@ -63,6 +64,7 @@ __all__ = [
     "NotifyAuth",
     "NotifyBlock",
     "Party",
+    "Reception",
     "Saved",
     "Transport",
     "UnknownRecipient",

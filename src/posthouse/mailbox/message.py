@@ -143,6 +143,16 @@ class Saved:
     attachment: Attachment
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reception:
+    """What became of a message at one of its receivers. None where that can't be known."""
+
+    receiver: Party
+    box: str | None = None
+    read: bool | None = None
+    answered: bool | None = None
+
+
 def preview(body: str) -> str:
     """The first 240 characters of *body*, whitespace collapsed."""
     collapsed = " ".join(body.split())

@@ -6,7 +6,6 @@ refused by name rather than guessed at.
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from posthouse.contracts.mail_document import BadDocument
@@ -37,7 +36,7 @@ class _Lines:
         self._lines[self._at] = (depth, line)
 
 
-def parse(text: str) -> Mapping[str, Any]:
+def parse(text: str) -> dict[str, Any]:
     """The mapping that *text* writes down.
 
     Raises:

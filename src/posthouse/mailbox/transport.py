@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Protocol
 
 from posthouse.errors import InvalidInput, NotFound, Unavailable
-from posthouse.mailbox.message import Answer, Draft, Filter, Flags, Message, Note, Saved, TransportName
+from posthouse.mailbox.message import (
+    Answer,
+    Draft,
+    Filter,
+    Flags,
+    Message,
+    Note,
+    Reception,
+    Saved,
+    TransportName,
+)
 
 
 class MessageNotFound(NotFound):
@@ -130,6 +140,14 @@ class Transport(Protocol):
 
         Raises:
             MessageNotFound: It holds none of it.
+        """
+
+    def receptions(self, message_ref: str) -> list[Reception]:
+        """What each receiver of a message did with it so far.
+
+        Raises:
+            MessageNotFound: It is not in this mailbox.
+            UnsupportedMail: This transport does not see into other mailboxes.
         """
 
     def send(self, draft: Draft) -> Message:

@@ -29,6 +29,9 @@ CREATE TABLE IF NOT EXISTS thread_summaries (
   unread_count INTEGER NOT NULL DEFAULT 0
 );
 
+-- is_complete --
+SELECT 1 FROM sqlite_master WHERE name = 'posthouse_message_state_time';
+
 -- put --
 INSERT OR IGNORE INTO {box}.message_state
   (message_id, thread_id, created_at_utc, subject, is_read, is_archived, box_name)

@@ -35,6 +35,7 @@ from posthouse.mailbox.message import (
     Flags,
     Message,
     Note,
+    Reception,
     Saved,
     TransportName,
 )
@@ -93,6 +94,15 @@ class FilesystemMailbox:
         if not rows:
             raise MessageNotFound(f"the mailbox of {self.address} has no thread {thread_ref[:80]!r}")
         return [reading.message(self.root, row, with_body=True) for row in reversed(rows)]
+
+    def receptions(self, message_ref: str) -> list[Reception]:
+        document = self._document(self._state(message_ref, None))
+        with databases.opened(self.root.index) as index:
+            owners = [registration.active(index, one.address) for one in document.receivers]
+        return [
+            _reception(one, owner, document.message_id)
+            for one, owner in zip(document.receivers, owners, strict=True)
+        ]
 
     def send(self, draft: Draft) -> Message:
         with databases.opened(self.root.index) as index:
@@ -242,7 +252,7 @@ def open_mailbox(path: Path, *, address: str, principal_id: str) -> FilesystemMa
     """
     mailbox = FilesystemMailbox(opening.open_root(path), address, principal_id)
     mailbox.check()
-    databases.create(mailbox._owner().database, "box")  # adds what another program's file lacks
+    databases.complete(mailbox._owner().database)
     return mailbox
 
 
@@ -265,6 +275,17 @@ def _participant(owner: Registration) -> Participant:
         manifest_path_hint=owner.manifest_path_hint,
         role=owner.role,
     )
+
+
+def _reception(receiver: Participant, owner: Registration | None, message_id: str) -> Reception:
+    party = reading.party(receiver)
+    if owner is None or owner.owner_principal_id != receiver.principal_id:
+        return Reception(receiver=party)
+    try:
+        [row] = state.states(owner, [message_id])
+    except MessageNotFound:
+        return Reception(receiver=party)
+    return Reception(receiver=party, box=row.box_name, read=bool(row.is_read), answered=bool(row.is_answered))
 
 
 def _whole_second(since: str | None) -> str:

@@ -22,7 +22,9 @@ from posthouse.mailbox.filesystem import (
 )
 from posthouse.mailbox.filesystem import repair as repairing
 from posthouse.mailbox.filesystem.layout import Root
-from posthouse.mailbox.filesystem.registration import NotRegistered, Registration, Wish
+from posthouse.mailbox.filesystem.registering import Registered
+from posthouse.mailbox.filesystem.registration import NotRegistered, Registration, Removal, Wish
+from posthouse.mailbox.filesystem.repair import Report
 from posthouse.mailbox.filesystem.state import Change
 from posthouse.mailbox.message import ARCHIVE, INBOX
 from posthouse.support import clock, files
@@ -55,7 +57,11 @@ def main(operation: Callable[[Path, Payload], Result]) -> int:
 
 def register(path: Path, payload: Payload) -> Result:
     wish = _wish(payload)
-    done = registering.register(opening.open_root(path), wish)
+    return registered(wish, registering.register(opening.open_root(path), wish))
+
+
+def registered(wish: Wish, done: Registered) -> Result:
+    """What the contract tells of a registration."""
     answer: Result = {
         "mode": wish.mode,
         "address": wish.address,
@@ -77,9 +83,13 @@ def deregister(path: Path, payload: Payload) -> Result:
     mode = _text(payload, "mode", default="deactivate")
     if mode not in ("deactivate", "purge"):
         raise BadPayload(f"mode is {mode!r}; it is deactivate or purge")
-    gone = registering.deregister(
-        opening.open_root(path), _text(payload, "address"), "purge" if mode == "purge" else "deactivate"
-    )
+    removal: Removal = "purge" if mode == "purge" else "deactivate"
+    gone = registering.deregister(opening.open_root(path), _text(payload, "address"), removal)
+    return deregistered(removal, gone)
+
+
+def deregistered(mode: Removal, gone: Registration) -> Result:
+    """What the contract tells of a removal."""
     status, key = ("purged", "purged") if mode == "purge" else ("inactive", "deactivated")
     return {
         "mode": mode,
@@ -149,7 +159,10 @@ def update_state(path: Path, payload: Payload) -> Result:
 
 
 def repair_index(path: Path, _payload: Payload) -> Result:
-    report = repairing.repair(Root(path))
+    return repaired(repairing.repair(Root(path)))
+
+
+def repaired(report: Report) -> Result:
     return {
         "message_count": report.messages,
         "registration_count": report.registrations,

@@ -60,8 +60,7 @@ def load(path: Path) -> Document:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_DOCUMENT_BYTES:
             raise BadDocument(f"{path} is no plain file of at most {MAX_DOCUMENT_BYTES >> 20} MiB")
-        with open(descriptor, "rb", closefd=False) as stream:
-            return front_matter.decode(stream.read(found.st_size))
+        return front_matter.decode(_content(descriptor, found.st_size))
     except BadDocument as error:
         raise BadDocument(f"{path}: {error}") from error
     except OSError as error:
@@ -70,17 +69,20 @@ def load(path: Path) -> Document:
         os.close(descriptor)
 
 
-def message(root: Root, state: State, *, with_body: bool) -> Message:
-    """One message of a mailbox. Where its document is lost or damaged, as far as the index knows it.
+def _content(descriptor: int, size: int) -> bytes:
+    content = os.read(descriptor, size)
+    while len(content) < size and (more := os.read(descriptor, size - len(content))):
+        content += more
+    return content
 
-    Raises:
-        MailTrouble: Neither document nor index has it.
-    """
+
+def message(root: Root, state: State, *, with_body: bool) -> Message:
+    """One message of a mailbox. Where its document is lost or damaged, as far as the index knows it."""
     path = root.document(state.message_id, state.created_at_utc[:10])
     try:
         document = load(path)
     except (BadDocument, MailTrouble) as error:
-        document = _from_index(root, state.message_id, error)
+        document = _from_index(root, state, error)
     return of_document(document, state, with_body=with_body)
 
 
@@ -90,10 +92,10 @@ def of_document(document: Document, state: State, *, with_body: bool) -> Message
         thread_ref=_PREFIX + document.thread_id,
         created_at_utc=document.created_at_utc,
         subject=document.subject,
-        sender=_party(document.sender),
-        to=tuple(map(_party, document.to)),
-        cc=tuple(map(_party, document.cc)),
-        reply_to=tuple(map(_party, document.reply_to)),
+        sender=party(document.sender),
+        to=tuple(map(party, document.to)),
+        cc=tuple(map(party, document.cc)),
+        reply_to=tuple(map(party, document.reply_to)),
         attachments=tuple(map(_attachment, document.attachments)),
         read=bool(state.is_read),
         answered=bool(state.is_answered),
@@ -106,7 +108,7 @@ def of_document(document: Document, state: State, *, with_body: bool) -> Message
     )
 
 
-def _party(one: Participant) -> Party:
+def party(one: Participant) -> Party:
     return Party(address=one.address, display_name=one.display_name, principal_id=one.principal_id)
 
 
@@ -122,12 +124,13 @@ def _attachment(one: DocumentAttachment) -> Attachment:
     )
 
 
-def _from_index(root: Root, wanted_id: str, error: Exception) -> Document:
+def _from_index(root: Root, state: State, error: Exception) -> Document:
+    wanted_id = state.message_id
     with databases.opened(root.index) as index:
         row = run(index, "message", message_id=wanted_id).fetchone()
         recipients = list(run(index, "recipients", message_id=wanted_id))
     if row is None:
-        raise MailTrouble(f"message {wanted_id} is lost: {error}; `mailbox repair` forgets it") from error
+        return _lost(state, error)
     return Document(
         message_id=wanted_id,
         thread_id=row["thread_id"],
@@ -143,6 +146,19 @@ def _from_index(root: Root, wanted_id: str, error: Exception) -> Document:
         subject=row["subject"],
         body=row["body_markdown"],
         headers=json.loads(row["headers_json"]),
+    )
+
+
+def _lost(state: State, error: Exception) -> Document:
+    """A stand-in, so that one lost message does not hide the others of a listing."""
+    return Document(
+        message_id=state.message_id,
+        thread_id=state.thread_id,
+        created_at_utc=state.created_at_utc,
+        sender=Participant(principal_id="unknown", address="unknown@invalid.local"),
+        to=(),
+        subject="(this message is lost)",
+        body=f"{error}\n\n`mailbox repair` forgets it.",
     )
 
 
