@@ -23,7 +23,7 @@ from posthouse.mailbox.filesystem import (
 from posthouse.mailbox.filesystem import repair as repairing
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.registering import Registered
-from posthouse.mailbox.filesystem.registration import NotRegistered, Registration, Removal, Wish
+from posthouse.mailbox.filesystem.registration import Registration, Removal, Wish
 from posthouse.mailbox.filesystem.repair import Report
 from posthouse.mailbox.filesystem.state import Change
 from posthouse.mailbox.message import ARCHIVE, INBOX
@@ -203,10 +203,7 @@ def _wish(payload: Payload) -> Wish:
 
 def _owner(root: Root, address: str) -> Registration:
     with databases.opened(root.index) as index:
-        found = registration.active(index, mail_address.check(address))
-    if found is None:
-        raise NotRegistered(f"no mailbox is active for {address} in {root.path}")
-    return found
+        return registration.required(index, root, mail_address.check(address))
 
 
 def _staged(root: Root, payload: Payload) -> Path:

@@ -92,6 +92,18 @@ def active(connection: sqlite3.Connection, address: str) -> Registration | None:
     return None if row is None else Registration.from_row(row)
 
 
+def required(index: sqlite3.Connection, root: layout.Root, address: str) -> Registration:
+    """The registration that gets mail for *address*.
+
+    Raises:
+        NotRegistered: There is none.
+    """
+    found = active(index, address)
+    if found is None:
+        raise NotRegistered(f"no mailbox is active for {address} in {root.path}; `mailbox accounts list` shows all")
+    return found
+
+
 def of_address(connection: sqlite3.Connection, address: str) -> list[Registration]:
     """Every registration *address* ever had, newest first."""
     return [Registration.from_row(row) for row in databases.run(connection, "of_address", address=address)]
