@@ -11,6 +11,7 @@ from posthouse.cli.output import Cell, fields
 if TYPE_CHECKING:
     from posthouse.mailbox.filesystem.layout import Root
     from posthouse.mailbox.filesystem.registration import Wish
+    from posthouse.mailbox.filesystem.repair import Report
 
 
 def init_arguments(parser: Parser) -> None:
@@ -22,7 +23,9 @@ def init(call: Call) -> int:
     from posthouse.mailbox.filesystem import creating
 
     root = creating.create_root(root_path(call))
-    call.output.result({"mailbox_root": str(root.path), "status": "ready"}, f"mailbox root {root.path} is ready")
+    call.output.result(
+        {"mailbox_root": str(root.path), "status": "ready"}, f"mailbox root {root.path} is ready"
+    )
     return 0
 
 
@@ -109,10 +112,7 @@ def repair(call: Call) -> int:
     return 0
 
 
-def _repaired(report: object) -> str:
-    from posthouse.mailbox.filesystem.repair import Report
-
-    assert isinstance(report, Report)
+def _repaired(report: "Report") -> str:
     lines = [
         f"{report.messages} messages, {report.registrations} registrations",
         f"{report.restored} rows restored, {report.forgotten} forgotten",
@@ -165,9 +165,14 @@ def cleanup(call: Call) -> int:
     from posthouse.mailbox.filesystem import cleaning
 
     given = call.arguments
-    found = cleaning.clean_up(opened_root(call), dry_run=given.dry_run, grace_seconds=given.older_than_seconds)
+    found = cleaning.clean_up(
+        opened_root(call), dry_run=given.dry_run, grace_seconds=given.older_than_seconds
+    )
     call.output.table(
-        {"dry_run": given.dry_run, "removed": [{"path": str(one.path), "reason": one.reason} for one in found]},
+        {
+            "dry_run": given.dry_run,
+            "removed": [{"path": str(one.path), "reason": one.reason} for one in found],
+        },
         ("path", "why nobody misses it"),
         [[Cell(str(one.path)), Cell(one.reason)] for one in found],
         empty="nothing to clean up",

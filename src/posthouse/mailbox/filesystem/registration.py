@@ -100,7 +100,9 @@ def required(index: sqlite3.Connection, root: layout.Root, address: str) -> Regi
     """
     found = active(index, address)
     if found is None:
-        raise NotRegistered(f"no mailbox is active for {address} in {root.path}; `mailbox accounts list` shows all")
+        raise NotRegistered(
+            f"no mailbox is active for {address} in {root.path}; `mailbox accounts list` shows all"
+        )
     return found
 
 
