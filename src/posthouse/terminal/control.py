@@ -119,11 +119,16 @@ class ControlClient:
 
     async def capture(self, pane_id: str) -> Screen:
         """What the pane shows now. Raises as `command` does."""
+        return (await self.look(pane_id))[1]
+
+    async def look(self, pane_id: str) -> tuple[panes.Pane, Screen]:
+        """The pane and what it shows now, asked in one go. Raises as `command` does."""
         about, rows = await asyncio.gather(
             self.command("display-message", "-p", "-t", pane_id, panes.FORMAT),
             self.command("capture-pane", "-p", "-e", "-t", pane_id),
         )
-        return panes.screen_of(panes.split(about)[0], rows)
+        pane = panes.split(about)[0]
+        return pane, panes.screen_of(pane, rows)
 
     async def pane(self, pane_id: str) -> panes.Pane:
         """What tmux knows of the pane now. Raises as `command` does."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from posthouse.errors import Unavailable
-from posthouse.gateway.adapter import Eligibility, Standing
+from posthouse.gateway.adapter import AgentGone, Eligibility, Standing
 from posthouse.gateway.adapters import sight
 from posthouse.gateway.adapters.link import Link
 from posthouse.gateway.adapters.witnesses import Witnesses
@@ -16,7 +16,7 @@ from posthouse.terminal import death
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.following import PaneFollower
 from posthouse.terminal.pane import Pane
-from posthouse.terminal.screen import Surface
+from posthouse.terminal.screen import Screen, Surface
 from posthouse.tools.tool import Tool
 from posthouse.tracking.sight import Sight
 
@@ -83,23 +83,40 @@ class TuiWatch:
             while True:
                 await self._due.wait()
                 self._due.clear()
-                now = await self._see()
+                now = await self._see(pane)
                 if now is None or (now.pane_id, now.pid, now.dead) != (pane.pane_id, pane.pid, pane.dead):
                     return
         finally:
             self._follower = None
             follower.close()
 
-    async def _see(self) -> Pane | None:
-        """Look at the pane and say so if something changed; the pane, or None when there is none."""
+    async def _see(self, before: Pane | None = None) -> Pane | None:
+        """Look at the pane and say so if something changed; the pane, or None when there is none.
+
+        Where the agent's pane was *before* is asked first, which spares a question.
+        """
         async with self._looking:
-            pane = await self.link.agent_pane()
-            standing, seen = await self._look_at(pane)
+            found = None if before is None else await self._still(before)
+            pane, screen = found or (await self.link.agent_pane(), None)
+            standing, seen = await self._look_at(pane, screen)
             self.pane = pane if standing.connectivity == "connected" else None
             self._stand(standing, seen)
             return pane
 
-    async def _look_at(self, pane: Pane | None) -> tuple[Standing, Sight]:
+    async def _still(self, before: Pane) -> tuple[Pane, Screen] | None:
+        """The pane that was the agent's, with its screen; None when another may be by now."""
+        try:
+            pane, screen = await self._client().look(before.pane_id)
+        except Unavailable:
+            return None
+        is_same = (pane.pane_id, pane.window_id, pane.window_index) == (
+            before.pane_id,
+            before.window_id,
+            before.window_index,
+        )
+        return (pane, screen) if is_same else None
+
+    async def _look_at(self, pane: Pane | None, screen: Screen | None) -> tuple[Standing, Sight]:
         if pane is None:
             is_attached = self.link.client is not None
             return gone(self.link.reason), sight.of_nothing(self.link.reason, is_attached=is_attached)
@@ -109,17 +126,18 @@ class TuiWatch:
         instance_id = instance_of(pane)
         if instance_id is None:
             return gone("its program is ending"), sight.of_dead(pane, "its program is ending")
-        return await self._look_at_program(pane, instance_id)
+        return await self._look_at_program(pane, screen, instance_id)
 
-    async def _look_at_program(self, pane: Pane, instance_id: str) -> tuple[Standing, Sight]:
-        assert self.link.client is not None
+    async def _look_at_program(
+        self, pane: Pane, screen: Screen | None, instance_id: str
+    ) -> tuple[Standing, Sight]:
         is_same = instance_id == self.standing.instance_id
         if not is_same:
             await self._begin(pane)
         elif self._witnesses is not None and not self._witnesses.is_watching:
             await self._witnesses.refresh()
         try:
-            screen = await self.link.client.capture(pane.pane_id)
+            screen = screen or await self._client().capture(pane.pane_id)
         except Unavailable as error:
             return gone(str(error)), sight.of_nothing(str(error), is_attached=True)
         is_known = self.standing.is_known if is_same else await self._is_named(pane)
@@ -131,6 +149,16 @@ class TuiWatch:
             is_known=is_known,
         )
         return standing, self._with_witnesses(sight.of_screen(pane, screen, surface, self._names))
+
+    def _client(self) -> ControlClient:
+        """The client while it is attached.
+
+        Raises:
+            Unavailable: It is not any more.
+        """
+        if self.link.client is None:
+            raise AgentGone(self.link.reason)
+        return self.link.client
 
     async def _begin(self, pane: Pane) -> None:
         """Another program is in the pane: whatever hooks and transcript said is about the old one."""
