@@ -39,7 +39,9 @@ from posthouse.testing import painter, served
 from posthouse.tracking.tracker import Belief
 
 _POLL_SECONDS = 0.5
-_SETTLE_SECONDS = 5.0
+_START_SECONDS = 120.0
+_SETTLE_SECONDS = 3.0
+_STARTED = "started"
 Times = Mapping[str, list[tuple[float, str]]]
 
 
@@ -105,7 +107,7 @@ def _watched(folder: Path, watcher: str, seconds: float) -> tuple[float, list[fl
     command = [sys.executable, __file__, "--watch", watcher, "--folder", str(folder)]
     process = subprocess.Popen(command)
     try:
-        time.sleep(_SETTLE_SECONDS + 0.1 * len(list(folder.glob("*.log"))))
+        _await_started(folder, process)
         begun, before = time.time(), _cpu_seconds(process.pid)
         time.sleep(seconds)
         used, ended = _cpu_seconds(process.pid) - before, time.time()
@@ -116,6 +118,16 @@ def _watched(folder: Path, watcher: str, seconds: float) -> tuple[float, list[fl
     published = {log.stem: _read(log) for log in folder.glob("*.published")}
     # What changed in the last moment may not have been published yet.
     return 100 * used / seconds, _latencies(painted, published, begun, ended - 2 * _POLL_SECONDS)
+
+
+def _await_started(folder: Path, process: subprocess.Popen[bytes]) -> None:
+    """Return when the watcher has seen every pane, and what that cost is past."""
+    deadline = time.monotonic() + _START_SECONDS
+    while not (folder / _STARTED).exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError("the watcher did not start")
+        time.sleep(_POLL_SECONDS)
+    time.sleep(_SETTLE_SECONDS)
 
 
 def _latencies(painted: Times, published: Times, begun: float, ended: float) -> list[float]:
@@ -151,6 +163,7 @@ async def _track(folder: Path) -> None:
         control = TuiControl(adapter, attach, TrackingTimings(), story=TuiStory(_Silent()))
         control.listen(_Noted(folder / f"{root.name}.published").note)
         await adapter.open(control.seen)
+    (folder / _STARTED).touch()
     await asyncio.Event().wait()
 
 
@@ -193,6 +206,7 @@ def _poll(folder: Path) -> None:
             rows = server.run("capture-pane", "-p", "-e", "-t", f"={root.name}:0")
             state = tool.read_surface(panes.screen_of(panes.split(about)[0], rows)).state
             noted.setdefault(root.name, _Noted(folder / f"{root.name}.published")).see(state)
+        (folder / _STARTED).touch()
         time.sleep(max(0.0, _POLL_SECONDS - (time.monotonic() - begun)))
 
 

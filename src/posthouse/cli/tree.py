@@ -58,6 +58,8 @@ VERBS: tuple[Verb, ...] = (
     Verb(("state",), "state.state", "what the agent is doing, and how that is known"),
     Verb(("prompt",), "prompt.prompt", "give the agent a prompt; --wait prints the answer"),
     Verb(("interrupt",), "prompt.interrupt", "interrupt what the agent is doing"),
+    Verb(("answer",), "answering.answer", "answer what the agent asks; without a choice, show it"),
+    Verb(("resume",), "answering.resume", "let the queue go on before a usage limit ends"),
     Verb(("stop",), "lifecycle.stop", "end the agent and its gateway; it can be relaunched", on_self=False),
     Verb(("relaunch",), "lifecycle.relaunch", "start the agent again in its own home"),
     Verb(("attach",), "attach.attach", "open the agent's terminal"),
@@ -93,6 +95,9 @@ VERBS: tuple[Verb, ...] = (
     Verb(("gateway", "interrupt"), "gateway_control.interrupt", "interrupt what the agent is doing"),
     Verb(("gateway", "send-keys"), "gateway_control.send_keys", "type raw keys into the agent's terminal"),
     Verb(("gateway", "tui", "state"), "gateway_tui.state", "how the TUI stands"),
+    Verb(
+        ("gateway", "tui", "belief"), "gateway_tui.belief", "what the TUI is believed to do, and who says so"
+    ),
     Verb(("gateway", "tui", "history"), "gateway_tui.history", "how the TUI stood, oldest first"),
     Verb(("gateway", "tui", "watch"), "gateway_tui.watch", "how the TUI stands, until Ctrl-C"),
     Verb(

@@ -203,6 +203,30 @@ class GatewayClient:
         """The newest *limit* entries, oldest first; 0 gives all that are kept."""
         return self._ask("GET", f"/v1/control/tui/history?limit={limit}")
 
+    def tui_belief(self) -> dict[str, Any]:
+        """What the TUI is believed to do, with all evidence."""
+        return self._ask("GET", "/v1/control/tui/belief")
+
+    def answer(self, choice: str, *, dialog: str | None = None) -> dict[str, Any]:
+        """Answer the open dialog; what was pressed, and whether the dialog went away."""
+        return self._ask("POST", "/v1/control/tui/answer", {"choice": choice, "dialog": dialog})
+
+    def answer_rules(self) -> dict[str, Any]:
+        """Which dialogs are answered without asking."""
+        return self._ask("GET", "/v1/control/tui/answer-rules")
+
+    def set_answer_rules(self, rules: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+        """Let these dialogs, and no others, be answered without asking."""
+        return self._ask("PUT", "/v1/control/tui/answer-rules", {"rules": [dict(rule) for rule in rules]})
+
+    def limit(self) -> dict[str, Any]:
+        """Whether the queue waits for a usage limit to end."""
+        return self._ask("GET", "/v1/control/tui/limit")
+
+    def resume_limit(self) -> dict[str, Any]:
+        """Let the queue go on before a usage limit ends."""
+        return self._ask("POST", "/v1/control/tui/limit/resume")
+
     def note_prompt(self, prompt: str) -> dict[str, Any]:
         """Tell of a prompt that the agent got by another way; the TUI's state after it."""
         return self._ask("POST", "/v1/control/tui/note-prompt", {"prompt": prompt})

@@ -23,6 +23,8 @@ LOG = "logs/gateway.log"
 DIAGNOSTIC_LOG = "logs/diagnostics/gateway-diagnostic.log"
 CURRENT_INSTANCE = "run/current-instance.json"
 PID = "run/gateway.pid"
+#: Ours: what is believed of the TUI, for whoever lists agents.
+TUI = "tui.json"
 #: Ours: what callers from another machine show.
 TOKEN = "token"
 #: Ours: while it is there, the gateway is wished into the host of its runtime root.

@@ -18,6 +18,7 @@ from posthouse.gateway import reconciliation, recovery
 from posthouse.gateway.adapter import AgentAdapter, Prompt
 from posthouse.gateway.background import Background
 from posthouse.gateway.control.answer_rules import AnswerRules
+from posthouse.gateway.control.belief_file import BeliefFile
 from posthouse.gateway.control.keys import RawKeys
 from posthouse.gateway.control.prompts import DirectControl
 from posthouse.gateway.control.tui import TuiControl
@@ -98,8 +99,9 @@ class Gateway:
         self.control = DirectControl(around, self.tui)
         self.answers = TuiAnswers(around, self.tui)
         self.answer_rules = AnswerRules(around, self.answers, _session_folder(attach))
-        self.tui.listen(self.limits.believe)
-        self.tui.listen(self.answer_rules.believe)
+        self._belief_file = BeliefFile(_gateway_folder(attach), log)
+        for believe in (self._belief_file.believe, self.limits.believe, self.answer_rules.believe):
+            self.tui.listen(believe)
         self.keys = RawKeys(around)
         self.reminders = Reminders(self._story, takes_keys=not adapter.is_headless)
         self._reminder_clock = ReminderClock(around, self.reminders, self._story)
@@ -128,6 +130,7 @@ class Gateway:
         await self._background.stop()
         await self.operations.stop()
         self.tui.close()
+        self._belief_file.remove()
         self.limits.close()
         self.reminders.lose()
         await self.book.close()
@@ -257,3 +260,8 @@ class Gateway:
 def _session_folder(attach: gf.Attach) -> Path | None:
     """Where the session keeps what outlives its gateways; None when nothing says."""
     return None if attach.manifest_path is None else Path(attach.manifest_path).parent
+
+
+def _gateway_folder(attach: gf.Attach) -> Path | None:
+    folder = _session_folder(attach)
+    return None if folder is None else folder / "gateway"

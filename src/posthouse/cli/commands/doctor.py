@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from posthouse import tools
-from posthouse.cli import describe, humane, pieces
+from posthouse.cli import believing, describe, humane, pieces
 from posthouse.cli.call import Call
 from posthouse.cli.output import Cell, Output, encode
 from posthouse.cli.pieces import Finding
@@ -28,6 +28,8 @@ def doctor(call: Call) -> int:
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
         "broken_queues": _broken_queues(call.wiring),
+        "drifting": _drifting(call.wiring),
+        "packs": _packs(),
     }
     if call.output.is_json:
         call.output.line(encode(report))
@@ -101,6 +103,32 @@ def _broken_queues(wiring: Wiring) -> list[str]:
     return [str(kept) for root in sorted(roots) for kept in set_aside_at(root / gf.QUEUE)]
 
 
+def _drifting(wiring: Wiring) -> list[dict[str, Any]]:
+    """Agents whose screen and hooks keep contradicting each other."""
+    found = []
+    for agent in liveness.registered(wiring.registry):
+        belief = None if agent.session is None else believing.left_on_disk(agent.session)
+        if belief is not None and belief.get("drift_alarm_at_utc") and describe.gateway(agent):
+            found.append({"agent": agent.name, "tool": agent.record.identity.tool, "detail": belief["drift"]})
+    return found
+
+
+def _packs() -> list[str]:
+    """Installed agent CLIs that are newer, or older, than every pack for their screens."""
+    from posthouse.tools.packs import shelf  # reads the packs
+
+    told = []
+    for name in tools.NAMES:
+        version = tools.load(name).version()
+        try:
+            served = shelf.pack_for(name, version)
+        except shelf.NoPack:
+            continue
+        if version is not None and served.is_nearest:
+            told.append(f"{name}: {served.sentence}")
+    return told
+
+
 def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> None:
     rows = [_row(finding) for finding in findings]
     output.line("\n".join(output.rendered(("piece", "version", "state", "where"), rows)))
@@ -118,6 +146,13 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
     output.line("\n".join(output.rendered(("state", "size", "folder"), folders)))
     output.line()
     output.line(_living(report["live"]))
+    for told in report["packs"]:
+        output.line(told)
+    for one in report["drifting"]:
+        output.line(
+            f"{one['agent']}: the screens of {one['tool']} may have changed: {one['detail']}; "
+            "see `posthouse tui record`"
+        )
     for path in report["broken_queues"]:
         output.line()
         output.line(f"a gateway found its queue broken; what waited in it was not carried out: {path}")

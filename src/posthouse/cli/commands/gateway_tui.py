@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from posthouse.cli import asking
+from posthouse.cli import asking, believing
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.live_gateway import client_of
@@ -18,6 +18,13 @@ def state(call: Call) -> int:
     """Show how the TUI stands."""
     value = client_of(call).tui_state()
     call.output.result(value, _text(value))
+    return 0
+
+
+def belief(call: Call) -> int:
+    """Show what the TUI is believed to do, and every witness with the age of its word."""
+    value = client_of(call).tui_belief()
+    call.output.result(value, _belief_text(value))
     return 0
 
 
@@ -77,6 +84,24 @@ def note_prompt(call: Call) -> int:
     value = client_of(call).note_prompt(question.prompt)
     call.output.result(value, _text(value))
     return 0
+
+
+def _belief_text(value: Mapping[str, Any]) -> str:
+    reader = value["reader"]
+    pairs = [
+        ("state", believing.in_words(value) + (f" ({value['detail']})" if value["detail"] else "")),
+        ("for", f"{value['state_age_seconds']:.1f} s"),
+        ("decided by", ", ".join(value["decided_by"]) or "nobody"),
+        ("last turn", value["outcome"] + (f" ({value['error_kind']})" if value["error_kind"] else "")),
+        *(
+            (f"{one['source']} says", f"{one['says']}, for {one['age_seconds']:.1f} s")
+            for one in value["evidence"]
+        ),
+        ("screen read by", reader["note"] or reader["pack"] or reader["tool"]),
+    ]
+    if value["disagreement"]:
+        pairs.append(("disagreement", value["disagreement"]["words"]))
+    return "\n".join([fields(pairs), *believing.choices_of(value)])
 
 
 def _text(value: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """`agents list`: which agents there are, and how they are."""
 
-from posthouse.cli import describe, humane
+from posthouse.cli import believing, describe, humane
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
@@ -45,10 +45,20 @@ def _row(agent: Agent) -> list[Cell]:
         Cell(agent.record.identity.tool),
         Cell(describe.kind(agent)),
         Cell(describe.permissions(agent) or "-"),
-        describe.health(agent),
+        _state(agent),
         Cell(humane.ago(clock.parse(lifecycle.state_updated_at), clock.now())),
         Cell(f"http://{gateway.host}:{gateway.port}" if gateway else "-"),
     ]
+
+
+def _state(agent: Agent) -> Cell:
+    """How the agent is; of a TUI with a gateway, what it does."""
+    if agent.session is not None and agent.health == "healthy" and describe.gateway(agent):
+        belief = believing.left_on_disk(agent.session)
+        if belief is not None:
+            shown = believing.cell(belief)
+            return Cell(f"alive, {shown.text}", shown.tone)
+    return describe.health(agent)
 
 
 def _nothing(call: Call, wanted: str | None) -> str:

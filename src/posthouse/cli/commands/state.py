@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from posthouse.cli import describe, gateways, humane, observing, turnwork
+from posthouse.cli import believing, describe, gateways, humane, observing, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.observing import Observed
 from posthouse.cli.output import fields
+from posthouse.errors import PosthouseError
 from posthouse.sessions.liveness import Agent
+from posthouse.sessions.session import Session
 from posthouse.support import clock
 
 _GATEWAY_FIELDS = (
@@ -28,7 +30,8 @@ def state(call: Call) -> int:
     seen = observing.observe(agent, found)
     status = gateways.status(call.wiring, found)
     gateway = {key: status.get(key) for key in _GATEWAY_FIELDS}
-    call.output.result(_summary(agent, seen, gateway), _told(agent, seen, gateway))
+    belief = _belief(call, found)
+    call.output.result(_summary(agent, seen, gateway) | {"tui": belief}, _told(agent, seen, gateway, belief))
     return 0
 
 
@@ -74,7 +77,17 @@ def _summary(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> dict[str,
     }
 
 
-def _told(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> str:
+def _belief(call: Call, found: Session) -> dict[str, Any] | None:
+    """What a live gateway believes of a TUI; None where there is none to ask."""
+    if found.manifest.is_headless or (client := gateways.client_of(call.wiring, found)) is None:
+        return None
+    try:
+        return client.tui_belief()
+    except PosthouseError:  # an older gateway, or one that is just ending: the screen was looked at anyway
+        return None
+
+
+def _told(agent: Agent, seen: Observed, gateway: dict[str, Any], belief: dict[str, Any] | None) -> str:
     pairs = [
         (
             "agent",
@@ -86,8 +99,11 @@ def _told(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> str:
     if seen.last_result != "none":
         when = f", {humane.ago(clock.parse(seen.last_at_utc), clock.now())}" if seen.last_at_utc else ""
         pairs.append(("last turn", f"{seen.last_result}{when}"))
+    if belief is not None:
+        detail = f" ({belief['detail']})" if belief["detail"] else ""
+        pairs.append(("TUI", f"{believing.in_words(belief)}{detail}"))
     pairs.append(("gateway", _gateway_told(gateway)))
-    return fields(pairs)
+    return "\n".join([fields(pairs), *believing.choices_of(belief or {})])
 
 
 def _gateway_told(gateway: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from posthouse.gateway.control import belief_view, tui_view
 from posthouse.gateway.control.tui_story import TuiStory
 from posthouse.sessions import session as sessions
 from posthouse.support import clock
+from posthouse.tools.packs import shelf
 from posthouse.tracking import tracker
 from posthouse.tracking.tracker import Belief
 
@@ -124,7 +125,8 @@ class TuiControl:
         """
         self.require()
         await self.look()
-        return belief_view.belief_of(self._belief, self._session, at=self._now())
+        note = _about_pack(self._session.tool, self._session.observed_tool_version)
+        return belief_view.belief_of(self._belief, self._session, at=self._now(), note=note)
 
     def history(self, query: wire.HistoryQuery) -> wire.SnapshotHistory:
         """The newest published beliefs, oldest first.
@@ -241,3 +243,12 @@ def _version_of(manifest: Manifest) -> str | None:
     """The CLI's version at the launch, where it was found out."""
     policy = manifest.launch_policy_provenance
     return None if policy is None else policy.detected_tool_version
+
+
+def _about_pack(tool: str, version: str | None) -> str | None:
+    """What is to be said of the pack that reads the screens; None: it was made for this version."""
+    try:
+        served = shelf.pack_for(tool, version)
+    except shelf.NoPack:
+        return None
+    return served.sentence if served.is_nearest else None
