@@ -11,6 +11,8 @@ from posthouse.tracking.sight import Sight
 Source = Literal["process", "title", "screen", "hook", "transcript"]
 
 AT_REST = frozenset({"ready", "draft"})
+#: No turn runs, whether or not a prompt would be of use.
+OVER = AT_REST | {"limited"}
 AT_WORK = frozenset({"active", "queued"})
 _PROCESS = {
     "screen": "running",

@@ -67,7 +67,7 @@ class Belief:
         if self.turn.last.result != "none":
             return OUTCOMES[self.turn.last.result]
         surface = None if self.sight is None else self.sight.surface
-        is_over = self.turn.authority == "none" and self.verdict.state in witnesses.AT_REST
+        is_over = self.turn.authority == "none" and self.verdict.state in witnesses.OVER
         return surface.outcome if surface is not None and is_over else "none"
 
     @property

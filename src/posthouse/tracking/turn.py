@@ -8,7 +8,7 @@ from typing import Literal
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.terminal.screen import ErrorKind, Outcome
 from posthouse.tools.tool import Testimony
-from posthouse.tracking.evidence import AT_REST, AT_WORK, Evidences, is_sole
+from posthouse.tracking.evidence import AT_WORK, OVER, Evidences, is_sole
 from posthouse.tracking.judgement import Verdict
 from posthouse.tracking.sight import Ended, Sight
 
@@ -96,7 +96,7 @@ def turn_after(
         return _at_work(turn, sight, at=at)
     if verdict.is_recovered:
         return TurnBelief(phase="ready", last=turn.last, settled=sight.ended)
-    if verdict.state not in AT_REST:
+    if verdict.state not in OVER:
         return replace(turn, phase="unknown", was_seen=turn.was_seen or verdict.state == "blocked")
     rested = replace(turn, rested_at=turn.rested_at or at)
     proof = None if turn.authority == "none" else _proof(rested, sight, evidence, at, timings, testimony)

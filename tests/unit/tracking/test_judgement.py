@@ -251,6 +251,11 @@ OUTCOMES: dict[str, tuple[Sight, float, tuple[str, str | None]]] = {
         5.0,
         ("error", "overloaded"),
     ),
+    "a limit is an error": (
+        hook(screen("limited", outcome="error", error_kind="api_error"), "failed", 4),
+        5.0,
+        ("error", "api_error"),
+    ),
     "the screen says which error a hook told of": (
         hook(screen("ready", outcome="error", error_kind="context_full"), "failed", 4),
         5.0,

@@ -33,7 +33,8 @@ def above(look: Look, styled: Sequence[str], plain: Sequence[str], composer_row:
     is_queued = any(plain[row].startswith(f"  {look.past_marker}") for row in region)
     if not past:
         return Marks(is_queued=is_queued)
-    if (wrong := next((row for row in reversed(region) if _YELLOW in styled[row]), None)) is not None:
+    # The colour runs on into the empty rows below.
+    if (wrong := next((row for row in region if _YELLOW in styled[row]), None)) is not None:
         return _failed(" ".join(plain[wrong:composer_row]))
     text = "\n".join(plain[row] for row in region)
     if look.interrupted.strip() in text:

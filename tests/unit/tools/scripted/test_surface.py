@@ -107,7 +107,7 @@ LEFT: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
         {"outcome": "success"},
     ),
     "an error": (
-        ("{past}hi", "\x1b[33mAPI Error: 400 no\x1b[0m"),
+        ("{past}hi", "\x1b[33mAPI Error: 400 no", "\x1b[33m"),
         {"outcome": "error", "error_kind": "api_error"},
     ),
     "too much load": (
