@@ -88,6 +88,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         if verdict != "ok":
             raise _Broken(verdict)
     connection.executescript(named()["schema"])
+    if "accepted_at_utc" not in [row[0] for row in connection.execute(named()["columns"])]:
+        connection.execute(named()["add_accepted_at"])
 
 
 def is_broken(error: Exception) -> bool:

@@ -66,7 +66,8 @@ CREATE TABLE IF NOT EXISTS gateway_notifier_audit (
 CREATE TABLE IF NOT EXISTS posthouse_requests (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT,
   request_id TEXT NOT NULL UNIQUE,
-  is_open INTEGER NOT NULL DEFAULT 1
+  is_open INTEGER NOT NULL DEFAULT 1,
+  accepted_at_utc TEXT
 );
 -- Finding the oldest open request must not slow down with the history.
 CREATE INDEX IF NOT EXISTS posthouse_open_requests ON posthouse_requests (sequence) WHERE is_open = 1;
@@ -100,7 +101,7 @@ CREATE TABLE IF NOT EXISTS posthouse_prompts (
   payload_json TEXT NOT NULL,
   managed_agent_instance_epoch INTEGER NOT NULL
 ) WITHOUT ROWID;
--- What every prompt has passed on its way, with the fraction of the second that the contract's rows lack.
+-- What every prompt has passed on its way after it was accepted.
 CREATE TABLE IF NOT EXISTS posthouse_stages (
   request_id TEXT NOT NULL,
   stage TEXT NOT NULL,
@@ -118,6 +119,13 @@ CREATE TABLE IF NOT EXISTS posthouse_keys (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS posthouse_keys_by_age ON posthouse_keys (made_at_utc);
 
+-- columns --
+SELECT name FROM pragma_table_info('posthouse_requests');
+
+-- add_accepted_at --
+-- For queues of before there were receipts.
+ALTER TABLE posthouse_requests ADD COLUMN accepted_at_utc TEXT;
+
 -- seed_notifier --
 -- The contract's singleton exists, disabled, from the first moment.
 INSERT OR IGNORE INTO gateway_mail_notifier (singleton, updated_at_utc) VALUES (1, :now);
@@ -127,7 +135,7 @@ INSERT OR IGNORE INTO gateway_mail_notifier (singleton, updated_at_utc) VALUES (
 INSERT INTO posthouse_requests (request_id, is_open)
 SELECT request_id, state IN ('accepted', 'running') FROM gateway_requests
 WHERE request_id NOT IN (SELECT request_id FROM posthouse_requests)
-ORDER BY accepted_at_utc, rowid;
+ORDER BY gateway_requests.accepted_at_utc, gateway_requests.rowid;
 
 -- running --
 -- Only open requests are looked at: the history may be long.
@@ -155,7 +163,7 @@ INSERT INTO gateway_requests (
 VALUES (:request_id, :kind, :payload, :state, :now, :started, :epoch);
 
 -- put_order --
-INSERT INTO posthouse_requests (request_id) VALUES (:request_id);
+INSERT INTO posthouse_requests (request_id, accepted_at_utc) VALUES (:request_id, :at);
 
 -- accepted --
 -- From the oldest on, whatever its epoch: a later one never overtakes it. Read row by row, as far as needed.
@@ -237,7 +245,8 @@ SELECT sequence FROM posthouse_requests WHERE is_open = 0 ORDER BY sequence DESC
 -- What went past the queue has no row to say when; its last stage does.
 SELECT request_id FROM posthouse_requests LEFT JOIN gateway_requests USING (request_id)
 WHERE is_open = 0 AND (sequence < :many OR (sequence < :few AND coalesce(finished_at_utc, (
-  SELECT max(at_utc) FROM posthouse_stages WHERE request_id = posthouse_requests.request_id)) < :before))
+  SELECT max(at_utc) FROM posthouse_stages WHERE request_id = posthouse_requests.request_id),
+  posthouse_requests.accepted_at_utc) < :before))
 ORDER BY sequence LIMIT :batch;
 
 -- prune_request --
@@ -313,7 +322,8 @@ SELECT sequence, request_id,
   coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind),
   coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json),
   coalesce(gateway_requests.managed_agent_instance_epoch, posthouse_prompts.managed_agent_instance_epoch),
-  accepted_at_utc, state, error_detail, turn_id
+  coalesce(posthouse_requests.accepted_at_utc, gateway_requests.accepted_at_utc), state, error_detail,
+  turn_id
 FROM posthouse_requests
   LEFT JOIN gateway_requests USING (request_id)
   LEFT JOIN posthouse_prompts USING (request_id)
@@ -326,7 +336,8 @@ SELECT sequence, request_id,
   coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind),
   coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json),
   coalesce(gateway_requests.managed_agent_instance_epoch, posthouse_prompts.managed_agent_instance_epoch),
-  accepted_at_utc, state, error_detail, turn_id
+  coalesce(posthouse_requests.accepted_at_utc, gateway_requests.accepted_at_utc), state, error_detail,
+  turn_id
 FROM posthouse_requests
   LEFT JOIN gateway_requests USING (request_id)
   LEFT JOIN posthouse_prompts USING (request_id)

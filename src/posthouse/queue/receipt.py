@@ -110,9 +110,9 @@ class Receipt:
                 return end
         if self.stage("unknown") is not None:
             return "unknown"
-        if self.stages or self.row_state is None:
-            return "running" if self.stage("started") is not None else "accepted"
-        return self.row_state
+        if self.stage("started") is not None:
+            return "running"
+        return self.row_state or "accepted"
 
     def has_reached(self, name: StageName | None) -> bool:
         """Whether it has passed *name*, or can't any more; None asks for the end."""

@@ -46,8 +46,7 @@ def accept(store: Store, prompt: PastQueue, key: Key | None) -> str:
         keys.keep(store, key, request_id, None)
     payload = json.dumps(prompt.payload, sort_keys=True, ensure_ascii=False)
     store.run("put_prompt", request_id=request_id, kind=prompt.kind, payload=payload, epoch=prompt.epoch)
-    store.run("put_order", request_id=request_id)
-    store.stage(request_id, "accepted", at_utc=clock.iso_micros(moment))
+    store.run("put_order", request_id=request_id, at=clock.iso_micros(moment))
     return request_id
 
 
@@ -143,21 +142,21 @@ def _by_request(rows: Cursor) -> dict[str, list[tuple[Any, ...]]]:
 
 def _receipt(row: tuple[Any, ...], stages: Sequence[tuple[Any, ...]]) -> Receipt:
     sequence, request_id, kind, payload, epoch, accepted_at, state, error, turn_id = row
+    accepted = Stage(name="accepted", at_utc=accepted_at)
     passed = tuple(
         Stage(name=name, at_utc=at_utc, detail=json.loads(detail))
         # By what comes after what: a clock may have jumped in between.
         for name, at_utc, detail in sorted(stages, key=lambda stage: _ORDER.index(stage[0]))
     )
-    first = next((stage.at_utc for stage in passed if stage.name == "accepted"), accepted_at)
     return Receipt(
         sequence=sequence,
         request_id=request_id,
         kind=kind,
         payload=json.loads(payload),
         epoch=epoch,
-        accepted_at_utc=first,
+        accepted_at_utc=accepted_at,
         row_state=state,
         error=error,
         turn_id=turn_id,
-        stages=passed,
+        stages=(accepted, *passed),
     )

@@ -82,8 +82,7 @@ class Store:
             started=now if start else None,
             epoch=request.epoch,
         )
-        self.run("put_order", request_id=request_id)
-        self.stage(request_id, "accepted", at_utc=clock.iso_micros(moment))
+        self.run("put_order", request_id=request_id, at=clock.iso_micros(moment))
         if start:
             self.stage(request_id, "started", at_utc=clock.iso_micros(moment))
         self._count(accepted=0 if start else 1, running=1 if start else 0)
