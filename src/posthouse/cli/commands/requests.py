@@ -24,8 +24,6 @@ _TONES: Mapping[str, Tone] = {
 #: The gateway takes longer waits too; this lets Ctrl-C and a dead gateway be noticed.
 _WAIT_SECONDS = 30.0
 _PREVIEW = 48
-#: `wait` tells apart what failed from what is not over yet.
-NOT_YET = 3
 
 
 def listing_arguments(parser: Parser) -> None:
@@ -67,7 +65,9 @@ def wait_arguments(parser: Parser) -> None:
 
 
 def wait(call: Call) -> int:
-    """Wait for the end of a request; 0: it completed (or got to the stage), 1: it did not, 3: not yet."""
+    """Wait for the end of a request; the exit code says how it ended, as with `agents prompt --wait`."""
+    from posthouse.cli.answers import EXIT_CODES  # knows agents too, which the others need not wait for
+
     client, deadline = client_of(call), Deadline(call.arguments.timeout)
     while True:
         left = deadline.left()
@@ -81,8 +81,16 @@ def wait(call: Call) -> int:
             break
     call.output.result(receipt, drawn(receipt, call.output))
     if not is_there:
-        return NOT_YET
-    return 0 if call.arguments.until or receipt["state"] == "completed" else 1
+        return EXIT_CODES["timed_out"]
+    if call.arguments.until and receipt["state"] == "running":
+        return 0
+    match receipt["state"]:
+        case "completed":
+            return EXIT_CODES["success"]
+        case "interrupted" | "unknown" as state:
+            return EXIT_CODES[state]
+        case _:
+            return EXIT_CODES["failed"]
 
 
 cancel_arguments = show_arguments
