@@ -75,7 +75,7 @@ def _blocks(call: Call, step: Step, deltas: Iterable[str]) -> Iterator[tuple[Pay
 
 
 def failure(step: Step) -> Payload:
-    error = {"type": step.error_type, "message": step.message}
+    error = {"type": step.error_type, "message": step.message} | dict(step.error_fields)
     return {"type": "error", "error": error, "request_id": new_id("req")}
 
 

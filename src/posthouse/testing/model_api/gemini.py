@@ -88,9 +88,8 @@ def events(call: Call, step: Step, deltas: Iterable[str]) -> Iterator[Event]:
 
 def failure(step: Step) -> Payload:
     status = step.status or 500
-    return {
-        "error": {"code": status, "message": step.message, "status": _STATUS_NAMES.get(status, "UNKNOWN")}
-    }
+    told = {"code": status, "message": step.message, "status": _STATUS_NAMES.get(status, "UNKNOWN")}
+    return {"error": told | dict(step.error_fields)}
 
 
 def _function_calls(call: Call, step: Step) -> list[Payload]:

@@ -79,9 +79,8 @@ def events(call: Call, step: Step, deltas: Iterable[str]) -> Iterator[Event]:
 
 
 def failure(step: Step) -> Payload:
-    return {
-        "error": {"message": step.message, "type": step.error_type, "code": step.code, "param": None},
-    }
+    told = {"message": step.message, "type": step.error_type, "code": step.code, "param": None}
+    return {"error": told | dict(step.error_fields)}
 
 
 def _items(

@@ -61,6 +61,8 @@ class Step:
     error_type: str = "api_error"
     message: str = "scripted error"
     code: str | None = None
+    #: What stands in the error beside these, for example when a usage limit ends.
+    error_fields: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     #: Fail only this often, then answer. None: always.
     times: int | None = None

@@ -10,6 +10,8 @@ from posthouse.tools.packs.pack import Composer
 from posthouse.tools.packs.page import Page
 
 _NOTHING = Cell("")
+#: A rule above a composer is at most this far.
+_RULE_ROWS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,22 +109,25 @@ def _blank_row(rows: Sequence[str], first: int) -> int:
 
 
 def _at_cursor(page: Page, pack: Composer) -> Found | None:
-    """The composer around the cursor; without one, the lowest. Past prompts look just the same."""
+    """The composer around the cursor. While it is elsewhere, or nobody told, the lowest below a rule.
+
+    Past prompts look just the same, but for the rule.
+    """
     rows = page.rows
-    first = _lowest(page, pack) if page.cursor is None else _around(rows, pack, page.cursor[1])
+    first = None if page.cursor is None else _around(rows, pack, page.cursor[1])
+    is_at_cursor = first is not None
+    first = _lowest(rows, pack) if first is None else first
     if first is None:
         return None
     mode = _mode(pack, rows[first])
-    if mode is None and not pack.marker.match(rows[first] + " "):
-        return None
     end = next((row for row in range(first + 1, len(rows)) if not _continues(rows[row], pack)), len(rows))
-    is_empty = _is_placeholder(page, pack, first)
-    lines = [row[pack.indent :] for row in rows[first:end]]
+    is_empty = _is_placeholder(page, pack, first, is_at_cursor=is_at_cursor)
+    lines = [] if is_empty or mode else [row[pack.indent :] for row in rows[first:end]]
     return Found(
         first=first,
         top=first,
         end=end,
-        text="" if is_empty or mode else "\n".join(lines).rstrip(),
+        text=(_spoken(pack, rows[first].lstrip()) + "\n".join(lines)).rstrip(),
         mode=mode,
         is_up=sum(map(bool, rows[:first])) > pack.rows_before_up,
     )
@@ -132,20 +137,37 @@ def _around(rows: Sequence[str], pack: Composer, row: int) -> int | None:
     first = min(row, len(rows) - 1)
     while first >= 0 and _continues(rows[first], pack):
         first -= 1
-    return first if first >= 0 else None
+    return first if first >= 0 and _is_first(rows[first], pack) else None
 
 
-def _lowest(page: Page, pack: Composer) -> int | None:
-    below = range(len(page.rows) - 1, -1, -1)
-    return next((row for row in below if pack.marker.match(page.rows[row] + " ")), None)
+def _lowest(rows: Sequence[str], pack: Composer) -> int | None:
+    for row in range(len(rows) - 1, -1, -1):
+        if pack.never_below and pack.never_below.match(rows[row]):
+            return None
+        if _is_first(rows[row], pack) and _is_ruled(rows, pack, row):
+            return row
+    return None
 
 
-def _is_placeholder(page: Page, pack: Composer, first: int) -> bool:
+def _is_first(row: str, pack: Composer) -> bool:
+    return pack.marker.match(row + " ") is not None or _mode(pack, row) is not None
+
+
+def _is_ruled(rows: Sequence[str], pack: Composer, row: int) -> bool:
+    """Whether a rule stands a few rows above; a line about the mode may be between."""
+    return pack.rule is None or any(pack.rule.match(above) for above in rows[max(0, row - _RULE_ROWS) : row])
+
+
+def _is_placeholder(page: Page, pack: Composer, first: int, *, is_at_cursor: bool) -> bool:
     """Whether nothing was typed. The cursor stands before a placeholder and behind what was typed."""
     placeholder = pack.placeholder
     if placeholder is None or not placeholder.match(page.rows[first][pack.indent :]):
         return False
-    return page.cursor is None or page.cursor == (pack.indent, first)
+    return not is_at_cursor or page.cursor == (pack.indent, first)
+
+
+def _spoken(pack: Composer, row: str) -> str:
+    return row[0] if row and row[0] in pack.spoken else ""
 
 
 def _continues(row: str, pack: Composer) -> bool:
@@ -160,9 +182,8 @@ def _mode(pack: Composer, row: str) -> str | None:
 def _written(page: Page, pack: Composer, first: int, end: int, *, columns: int | None = None) -> str:
     """What a person wrote; *columns*: how wide the composer is, where that is known."""
     lines = [_line(page.cells(row), pack.indent) for row in range(first, end)]
-    spoken = page.rows[first][:1]
     text = "\n".join(lines) if columns is None else wrapping.joined(lines, columns)
-    return ((spoken if spoken in pack.spoken else "") + text).rstrip()
+    return (_spoken(pack, page.rows[first]) + text).rstrip()
 
 
 def _line(found: Sequence[Cell], indent: int) -> str:

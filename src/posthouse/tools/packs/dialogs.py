@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from posthouse.terminal.screen import Choice
-from posthouse.tools.packs.pack import Dialog
+from posthouse.terminal.screen import Choice, TitleWord
+from posthouse.tools.packs.pack import Dialog, Named
 from posthouse.tools.packs.page import Page, flat
 
 #: Above this, a number is more than one key.
@@ -33,16 +33,16 @@ class _Entry:
     column: int
 
 
-def find(page: Page, pack: Dialog, *, first: int) -> Asked | None:
+def find(page: Page, pack: Dialog, *, first: int, title: TitleWord | None) -> Asked | None:
     """The dialog in the rows from *first* on; None when nothing there asks for an answer."""
     rows = [row.strip(pack.frame + " ") if pack.frame else row for row in page.rows]
-    first = _top(rows, pack, first)
+    first = _top(page.rows, pack, first)
     entries = _entries(rows, pack, first, page.width)
     text = flat(rows[first:])
     if not any(entry.choice.is_selected for entry in entries) and not pack.sign.search(text):
         return None
     before = entries[0].row if entries else len(rows)
-    named = next((named for named in pack.names if named.words.search(text)), None)
+    named = next((named for named in pack.names if _fits(named, title) and named.words.search(text)), None)
     by_number = named is None or named.press == "number"
     return Asked(
         name=named.name if named else _headed(rows[first:], pack) or pack.otherwise,
@@ -73,9 +73,18 @@ def _headed(rows: Sequence[str], pack: Dialog) -> str | None:
 
 def _top(rows: Sequence[str], pack: Dialog, first: int) -> int:
     """The first row below the dialog's upper edge; all of it where the edge is out of sight."""
+    below = range(first, len(rows))
+    if pack.outside:
+        first = max((row + 1 for row in below if pack.outside.match(rows[row])), default=first)
     if pack.top is None:
         return first
-    return next((row + 1 for row in range(first, len(rows)) if pack.top.match(rows[row])), first)
+    edges = [row + 1 for row in range(first, len(rows)) if pack.top.match(rows[row])]
+    return edges[-1 if pack.is_lowest else 0] if edges else first
+
+
+def _fits(named: Named, title: TitleWord | None) -> bool:
+    """Whether *title* goes with the dialog. A missing one goes with all."""
+    return named.asking is None or title is None or named.asking == (title == "asking")
 
 
 def _entries(rows: Sequence[str], pack: Dialog, first: int, width: int) -> list[_Entry]:

@@ -39,6 +39,8 @@ class Title(_Part, frozen=True, kw_only=True):
     active: Pattern | None = None
     idle: Pattern | None = None
     asking: Pattern | None = None
+    #: Whether an idle title is enough to say that no turn runs, whatever else is painted.
+    is_enough: bool = False
 
 
 class Composer(_Part, frozen=True, kw_only=True):
@@ -67,6 +69,8 @@ class Composer(_Part, frozen=True, kw_only=True):
     rows_before_up: int = 0
     #: `cursor`: what stands behind the marker while the composer is empty.
     placeholder: Pattern | None = None
+    #: `cursor`: a row that never stands below it, such as the upper edge of a dialog.
+    never_below: Pattern | None = None
 
 
 class Named(_Part, frozen=True, kw_only=True):
@@ -75,6 +79,8 @@ class Named(_Part, frozen=True, kw_only=True):
     name: str
     #: Searched in its text, on one line.
     words: Pattern
+    #: Whether the title asks for a person while it is open; None: either may be.
+    asking: bool | None = None
     #: How a choice is pressed: by its number, or by moving to it.
     press: Literal["number", "arrows"] = "number"
 
@@ -84,6 +90,10 @@ class Dialog(_Part, frozen=True, kw_only=True):
 
     #: The row above it.
     top: Pattern | None = None
+    #: Whether that is the lowest such row: boxes of the conversation stand above it.
+    is_lowest: bool = False
+    #: A row of the conversation: the dialog is below the last of them.
+    outside: Pattern | None = None
     #: An entry: groups `cursor` (painted only on the selected one), `number`, `label`.
     choice: Pattern
     #: What is painted beside the selected entry.
@@ -112,6 +122,10 @@ class Mark(_Part, frozen=True, kw_only=True):
     is_painted: bool = False
     #: Whether a row above may know better.
     is_weak: bool = False
+    #: Whether no turn runs once it is painted; only success may be said in the middle of one.
+    is_final: bool = False
+    #: Whether the rows below, up to an empty one, are looked at with it, on one line.
+    is_block: bool = False
 
 
 class Turn(_Part, frozen=True, kw_only=True):
@@ -119,11 +133,12 @@ class Turn(_Part, frozen=True, kw_only=True):
 
     #: The row with which a turn begins, at the margin: a past prompt.
     begins: Pattern
+    #: Whether its marker is dim, which tells it from the selected entry of a menu.
+    is_dim: bool = False
     #: Past prompts that began no turn, and after which an older turn is still the last.
     local: Pattern | None = None
     #: Past prompts after which there is no last turn.
     resets: Pattern | None = None
-    #: Rows of a turn that are folded into the row above when a narrow window breaks them.
     marks: tuple[Mark, ...] = ()
     #: A message that waits, in the rows right above the composer.
     queued: Pattern | None = None
@@ -142,6 +157,8 @@ class Sign(_Part, frozen=True, kw_only=True):
     #: What was seen, for a person.
     evidence: str = ""
     is_painted: bool = False
+    #: As a mark's.
+    is_block: bool = False
 
 
 class Diagnostic(_Part, frozen=True, kw_only=True):

@@ -46,7 +46,7 @@ def _read(view: View) -> Surface:
 
 def _asked(view: View, *, first: int) -> Surface | None:
     """A dialog in the rows from *first* on. The title may tell of one before it is painted."""
-    found = dialogs.find(view.page, view.pack.dialog, first=first)
+    found = dialogs.find(view.page, view.pack.dialog, first=first, title=view.title)
     if found is None:
         is_announced = view.title == "asking"
         evidence = (_OF_TITLE["asking"],)
@@ -111,6 +111,8 @@ def _ended(view: View, end: int) -> turns.Ended:
 
 def _working(view: View, composer: Found, seen: Sequence[Seen]) -> tuple[str, ...]:
     """What says that a turn runs; empty when nothing does."""
+    if view.title == "idle" and view.pack.title.is_enough:
+        return ()
     told = tuple(found.evidence for found in seen if found.sign.state in ("active", "queued"))
     if view.title == "active":
         return (_OF_TITLE["active"], *told)
@@ -120,7 +122,7 @@ def _working(view: View, composer: Found, seen: Sequence[Seen]) -> tuple[str, ..
 
 
 def _resting(view: View, composer: Found, seen: Sequence[Seen], about: Surface) -> Surface:
-    if not composer.is_up:
+    if not composer.is_up and not composer.text:
         return replace(about, state="starting", evidence=("a composer without a program behind it",))
     if view.is_foreign:
         return replace(about, evidence=("a composer under a title that is not the tool's",))

@@ -50,9 +50,9 @@ def _seen_in_turn(view: View, sign: Sign) -> Seen | None:
     for row in range(view.end - 1, view.turn - 1, -1):
         if not rows[row]:
             continue
-        match = turns.said(view.page, row, sign.words, is_painted=sign.is_painted)
+        match = turns.said(view.page, row, sign.words, is_painted=sign.is_painted, is_block=sign.is_block)
         if match:
-            return Seen(sign, rows[row].strip(), match)
+            return Seen(sign, match.string.strip(), match)
         if sign.region == "edge" and not rows[row][0].isspace():
             return None
     return None

@@ -33,7 +33,7 @@ class Block:
 
 def blocks(page: Page, pack: Turn, *, end: int) -> list[Block]:
     """The turns in the rows above *end*, newest first; what stands above the first prompt is one too."""
-    starts = [row for row in range(end) if pack.begins.match(page.rows[row])]
+    starts = [row for row in range(end) if _begins(page, pack, row)]
     edges = [*([] if starts[:1] == [0] else [0]), *starts, end]
     found = [Block(first=first, end=last) for first, last in itertools.pairwise(edges)]
     return found[::-1]
@@ -41,9 +41,15 @@ def blocks(page: Page, pack: Turn, *, end: int) -> list[Block]:
 
 def last_turn_row(page: Page, pack: Turn, *, end: int) -> int:
     """The row below the last prompt above *end*."""
-    prompts = (row for row in range(end - 1, -1, -1) if pack.begins.match(page.rows[row]))
+    prompts = (row for row in range(end - 1, -1, -1) if _begins(page, pack, row))
     prompt = next(prompts, None)
     return 0 if prompt is None else prompt + 1
+
+
+def _begins(page: Page, pack: Turn, row: int) -> bool:
+    if not pack.begins.match(page.rows[row]):
+        return False
+    return not pack.is_dim or page.cells(row)[0].is_dim
 
 
 def is_over(page: Page, pack: Turn, *, end: int) -> bool:
@@ -52,7 +58,10 @@ def is_over(page: Page, pack: Turn, *, end: int) -> bool:
     if pack.local and pack.local.match(page.rows[last.first]):
         return True
     lowest = next(_marks(page, pack, last), None)
-    return lowest is not None and (lowest[0].is_weak or lowest[0].outcome != "success")
+    if lowest is None:
+        return False
+    mark = lowest[0]
+    return mark.is_weak or mark.is_final or mark.outcome != "success"
 
 
 def ended(page: Page, pack: Turn, *, end: int) -> Ended:
@@ -83,19 +92,25 @@ def _marks(page: Page, pack: Turn, block: Block) -> Iterator[tuple[Mark, str]]:
         if not page.rows[row]:
             continue
         for mark in pack.marks:
-            if said(page, row, mark.row, is_painted=mark.is_painted):
+            if match := said(page, row, mark.row, is_painted=mark.is_painted, is_block=mark.is_block):
                 if mark.outcome != "none":
-                    yield mark, page.rows[row].strip()
+                    yield mark, match.string.strip()
                 break
 
 
-def said(page: Page, row: int, pattern: Pattern, *, is_painted: bool) -> re.Match[str] | None:
+def said(page: Page, row: int, pattern: Pattern, *, is_painted: bool, is_block: bool) -> re.Match[str] | None:
     """What *pattern* matches at the beginning of *row*; *is_painted*: in a colour, where the row has any.
 
-    The words that are looked at are the group `words`, or all that the pattern matched.
+    The words that are looked at are the group `words`, or all that the pattern matched. *is_block*: the rows
+    below belong to it, up to an empty one.
     """
-    match = pattern.match(page.rows[row])
+    match = pattern.match(_block(page, row) if is_block else page.rows[row])
     if match is None or not is_painted or not page.has_colour(row):
         return match
     column = match.start("words") if "words" in pattern.groupindex else match.start()
     return match if page.colour(row, column) else None
+
+
+def _block(page: Page, row: int) -> str:
+    end = next((below for below in range(row, len(page.rows)) if not page.rows[below]), len(page.rows))
+    return page.text(row, end)

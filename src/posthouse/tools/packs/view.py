@@ -11,6 +11,8 @@ from posthouse.tools.packs.page import Page
 _TITLES: tuple[TitleWord, ...] = ("asking", "active", "idle")
 #: tmux says it in a pane that it keeps.
 _DEAD_ROW = "Pane is dead ("
+#: So much may stand below a program's last words: a shell's prompt, and a line of tmux.
+_MAX_ROWS_BELOW = 6
 
 
 class View:
@@ -51,7 +53,8 @@ class View:
         """What the program said when it ended; None while something of it is painted below."""
         ending = self.pack.ending
         above = self.composer.end - 1 if self.composer else -1
-        for row in range(len(self.page.rows) - 1, above, -1):
+        below = [row for row in range(len(self.page.rows) - 1, above, -1) if self.page.rows[row]]
+        for row in below[:_MAX_ROWS_BELOW]:
             text = self.page.rows[row]
             if text.startswith(_DEAD_ROW) or (ending and ending.row.match(text)):
                 return text.strip()

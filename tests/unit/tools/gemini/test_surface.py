@@ -19,7 +19,7 @@ def test_the_composer_is_empty_and_not_missing_where_a_placeholder_stands() -> N
 
 
 def test_the_title_decides_whether_a_turn_runs() -> None:
-    """Also when it works in silence, or tells its thoughts; a foreign title tells nothing."""
+    """Also when it works in silence, or tells its thoughts. Where it is foreign, the spinner decides."""
     streaming = _capture("active-streaming")
 
     titles = ("◇  Ready (x)", "⏲  Working… (x)", "✦  Reading the tests (x)", "vim notes.txt", "")
@@ -27,9 +27,14 @@ def test_the_title_decides_whether_a_turn_runs() -> None:
         "ready",
         "active",
         "active",
-        "unknown",
-        "unknown",
+        "active",
+        "active",
     ]
+
+
+def test_an_idle_composer_below_a_foreign_title_is_unknown() -> None:
+    """Titles are turned off, or another program has the pane: nobody knows whether a turn runs."""
+    assert surface.read(replace(_capture("ready-after-success"), title="vim notes.txt")).state == "unknown"
 
 
 def test_a_prompt_of_the_past_is_no_composer() -> None:
@@ -39,9 +44,11 @@ def test_a_prompt_of_the_past_is_no_composer() -> None:
     assert surface.read(replace(screen, title="◇  Ready (x)")).composer is None
 
 
-def test_a_cursor_outside_of_the_screen_is_in_no_composer() -> None:
-    """A pane may have been resized between two answers of tmux."""
-    assert surface.read(replace(_capture("ready-empty"), cursor=(0, 999))).state == "unknown"
+def test_a_composer_is_found_while_the_cursor_is_elsewhere() -> None:
+    """A repaint moves it, and a pane may be resized between two answers of tmux: then the rule tells."""
+    screen = _capture("ready-empty")
+
+    assert surface.read(replace(screen, cursor=(0, 999))) == surface.read(screen)
 
 
 def test_an_empty_screen_is_one_that_starts() -> None:

@@ -11,7 +11,7 @@ from posthouse import tools
 from posthouse.terminal.screen import Screen
 from posthouse.tools.packs import captures
 
-TOOLS = [tool for tool in captures.tools() if tool == "claude"]
+TOOLS = [tool for tool in captures.tools() if tool != "scripted"]
 _COLOUR = re.compile(r"\x1b\[(?:[34]8[;:]5[;:]\d+|[34]8[;:]2[;:][\d;:]+|[349]\d|10\d)m")
 _COLOUR_256 = re.compile(r"\x1b\[([34])8;5;(\d+)m")
 _OTHER_NAMES = {
