@@ -4,12 +4,17 @@ Leaves live beside the contract they belong to. HTTP statuses and exit codes are
 the two edges.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 
 class PosthouseError(Exception):
     """Anything this system says no with. The message is meant for the person who asked."""
 
     #: A stable word for programs; the message is for people.
     code = "error"
+    #: What programs are told beside the message, by name.
+    facts: Mapping[str, object] = MappingProxyType({})
 
 
 class InvalidInput(PosthouseError):

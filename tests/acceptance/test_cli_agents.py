@@ -77,7 +77,7 @@ def test_the_exit_code_tells_the_outcome(posthouse: "Commands") -> None:
 
     ok = posthouse.run("agents", "prompt", "one", "--wait", stdin="[[say from stdin]]")
     failed = posthouse.run("agents", "prompt", "one", "--wait", "--json", "[[fail 400]]")
-    timed_out = posthouse.run("agents", "prompt", "one", "--wait", "--timeout", "1", "[[wait 60]]")
+    timed_out = posthouse.run("agents", "prompt", "one", "--wait", "--timeout", "5", "[[wait 60]]")
     posthouse.ok("agents", "interrupt", "one")
     _wait_ready(posthouse, "one")
     waiting = posthouse.start("agents", "prompt", "one", "--wait", "[[wait 60]]")

@@ -6,7 +6,7 @@ in some cases; those models say so.
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, StringConstraints
+from pydantic import BaseModel, Discriminator, Field, StringConstraints
 
 from posthouse.contracts.gateway_control_http import ChatState
 from posthouse.contracts.gateway_http import ChatSelector, Count, Execution, GatewayStatus, NonBlank, Wire
@@ -59,6 +59,18 @@ class Identity(Wire):
 
 class AgentList(Wire):
     agents: tuple[Identity, ...]
+
+
+class ListQuery(BaseModel):
+    """Which agents are asked for; ours."""
+
+    #: Those that run, or everybody who is registered.
+    include: Literal["live", "all"] = "live"
+    tool: str | None = None
+    transport: Transport | None = None
+
+    def fits(self, one: Identity) -> bool:
+        return self.tool in (None, one.tool) and self.transport in (None, one.transport)
 
 
 class TurnPosture(Wire):

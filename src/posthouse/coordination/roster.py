@@ -27,10 +27,11 @@ class AmbiguousAgent(Conflict):
     code = "ambiguous_agent"
 
     def __init__(self, ref: str, candidates: Iterable[Member]) -> None:
-        self.agent_ids = sorted(member.tracked_agent_id for member in candidates)
+        agent_ids = sorted(member.tracked_agent_id for member in candidates)
         super().__init__(
-            f"{len(self.agent_ids)} agents answer to {ref!r}: ask by agent id, {' or '.join(self.agent_ids)}"
+            f"{len(agent_ids)} agents answer to {ref!r}: ask by agent id, {' or '.join(agent_ids)}"
         )
+        self.facts = {"agent_ids": agent_ids}
 
 
 class Roster:

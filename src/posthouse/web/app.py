@@ -41,6 +41,7 @@ def build(
     """The application whose handlers get *service*; *statuses* adds to those of the families of errors."""
 
     async def on_refusal(_: Request, error: Exception) -> Response:
+        assert isinstance(error, PosthouseError)
         return refusals.answer(error, {**statuses, **refusals.STATUSES})
 
     app = Starlette(

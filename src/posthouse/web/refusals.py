@@ -123,10 +123,10 @@ async def on_structured(_: Request, error: Exception) -> Response:
     return Response(error.body(), error.status, error.headers, media_type="application/json")
 
 
-def answer(error: Exception, statuses: Mapping[type[PosthouseError], int]) -> Response:
+def answer(error: PosthouseError, statuses: Mapping[type[PosthouseError], int]) -> Response:
     """What a refusal says. The first of *statuses* that fits counts: the most particular come first."""
     status = next(status for family, status in statuses.items() if isinstance(error, family))
-    return JSONResponse({"detail": str(error)}, status)
+    return JSONResponse({"detail": str(error), **error.facts}, status)
 
 
 async def on_http_error(_: Request, error: Exception) -> Response:

@@ -37,7 +37,17 @@ def test_children_are_commands_and_groups_but_nothing_hidden() -> None:
     """Help and completion show each next word once, with a summary."""
     root = tree.children(())
 
-    assert list(root) == ["agents", "doctor", "gateway", "tui", "demo", "mailbox", "admin", "completion"]
+    assert list(root) == [
+        "agents",
+        "serve",
+        "doctor",
+        "gateway",
+        "tui",
+        "demo",
+        "mailbox",
+        "admin",
+        "completion",
+    ]
     assert all(root.values())
     assert all(tree.children(("agents",)).values())
     assert list(tree.children(("agents", "self", "turn"))) == [

@@ -78,7 +78,7 @@ def test_a_name_that_several_have_is_refused_with_their_ids() -> None:
     with pytest.raises(AmbiguousAgent) as refused:
         roster.find("gpu")
 
-    assert refused.value.agent_ids == ["b1", "b2"]
+    assert refused.value.facts == {"agent_ids": ["b1", "b2"]}
     assert str(refused.value) == "2 agents answer to 'gpu': ask by agent id, b1 or b2"
     assert roster.find("b2") is one
 

@@ -46,7 +46,7 @@ def call(tmp_path: Path) -> Call:
 @pytest.mark.parametrize(
     ("before", "first"),
     [
-        pytest.param([], ["agents", "doctor"], id="nothing yet"),
+        pytest.param([], ["agents", "serve"], id="nothing yet"),
         pytest.param(["agents"], ["launch", "list"], id="a group"),
         pytest.param(
             ["agents", "single"], ["--agent-name", "--agent-id"], id="single wants a selector first"

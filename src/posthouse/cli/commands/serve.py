@@ -1,0 +1,36 @@
+"""`serve`: the coordination server, in this terminal."""
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from posthouse.cli.call import Call
+from posthouse.cli.options import Parser
+from posthouse.contracts import coordination_files as cf
+
+
+def serve_arguments(parser: Parser) -> None:
+    parser.add_argument("--host", choices=("127.0.0.1", "0.0.0.0"), default="127.0.0.1")
+    parser.add_argument(
+        "--port", type=int, default=cf.DEFAULT_PORT, metavar="N", help=f"{cf.DEFAULT_PORT}; 0: any free one"
+    )
+    parser.add_argument("--runtime-root", type=Path, metavar="PATH", help="where the server's own files go")
+
+
+def serve(call: Call) -> NoReturn:
+    """Serve every agent of the registry until Ctrl-C or `POST /houmao/server/shutdown`."""
+    given, roots = call.arguments, call.wiring.roots
+    runtime_root = (given.runtime_root or roots.runtime).absolute()
+    words = {
+        "--registry-root": roots.registry,
+        "--runtime-root": runtime_root,
+        "--host": given.host,
+        "--port": given.port,
+    }
+    call.complain(
+        f"serving the agents of {roots.registry} on {given.host}, port {given.port}; Ctrl-C stops it"
+    )
+    argv = [sys.executable, "-m", "posthouse.coordination"]
+    argv += [str(word) for pair in words.items() for word in pair]
+    os.execve(argv[0], argv, dict(call.wiring.environment))

@@ -1,0 +1,109 @@
+"""The process of a coordination server: serves until SIGTERM, Ctrl-C or a call to shut down.
+
+A process entry, so this module reads the environment.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from posthouse.contracts import coordination_files as cf
+from posthouse.contracts import names
+from posthouse.errors import Conflict, PosthouseError
+from posthouse.support import clock, crashpoints, files, locks, running_log
+from posthouse.web import token
+from posthouse.web.server import Server, bind
+
+
+class AlreadyServed(Conflict):
+    """Another server owns that runtime root; nothing was touched."""
+
+    code = "already_served"
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Serve until told to stop. Exit code 1, with the reason on stderr, when that is impossible."""
+    given = _parse(arguments)
+    crashpoints.arm(environment.get(names.CRASH_AT))
+    servers = files.private_folder(given.runtime_root.resolve() / cf.SERVERS)
+    try:
+        with locks.hold(servers / cf.LOCK):
+            _run(given, bind(given.host, given.port), servers)
+    except locks.LockHeld as held:
+        told = f"process {held.holder} already serves {given.runtime_root}; end it first"
+        return _refuse(AlreadyServed(told))
+    except PosthouseError as error:
+        return _refuse(error)
+    return 0
+
+
+def _refuse(error: PosthouseError) -> int:
+    sys.stderr.write(f"server: {error}\n")
+    return 1
+
+
+def _run(given: argparse.Namespace, listener: socket.socket, servers: Path) -> None:
+    import uvloop  # after the refusals, which need no loop
+
+    host, port = listener.getsockname()
+    root = files.private_folder(servers / f"{host}-{port}")
+    for folder in ("run", "logs"):
+        files.private_folder(root / folder)
+    shown = None if host == "127.0.0.1" else token.provide(root / cf.TOKEN)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        loop.run(_serve(given.registry_root.resolve(), listener, root, shown))
+
+
+async def _serve(registry_root: Path, listener: socket.socket, root: Path, shown: bytes | None) -> None:
+    from posthouse.contracts.managed_agents_http import ServerInstance
+    from posthouse.coordination.http import app
+    from posthouse.coordination.service import Coordination
+    from posthouse.sessions.registry import Registry
+
+    on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
+    log = running_log.open_log(root / cf.LOG, *on_terminal)
+    host, port = listener.getsockname()
+    instance = ServerInstance(
+        pid=os.getpid(),
+        api_base_url=f"http://{host}:{port}",
+        server_root=str(root),
+        started_at_utc=clock.iso_seconds(clock.now()),
+    )
+    coordination = Coordination(Registry(registry_root), instance, log)
+    server = Server(app.build(coordination, shown), log)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, coordination.stopping.set)
+    await coordination.open()
+    try:
+        files.write_json(root / cf.CURRENT_INSTANCE, instance.model_dump(), durable=False)
+        log.info("server started", extra={"pid": instance.pid, "address": instance.api_base_url})
+        serving = asyncio.create_task(server.listen(listener))
+        await coordination.stopping.wait()
+        server.stop()
+        await serving
+    finally:
+        await coordination.close()
+        (root / cf.CURRENT_INSTANCE).unlink(missing_ok=True)
+        log.info("server stopped", extra={"pid": instance.pid})
+        running_log.close_log(log)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m posthouse.coordination", description="Serve all agents of a registry."
+    )
+    parser.add_argument("--registry-root", type=Path, required=True, help="whose agents")
+    parser.add_argument("--runtime-root", type=Path, required=True, help="where the server's own files go")
+    parser.add_argument("--host", choices=("127.0.0.1", "0.0.0.0"), default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=cf.DEFAULT_PORT, help="0: any free one")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

@@ -1,0 +1,1 @@
+"""The coordination server's own routes."""

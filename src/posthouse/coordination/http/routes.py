@@ -1,0 +1,75 @@
+"""Every route of the coordination server, in one table."""
+
+from starlette.responses import Response
+
+from posthouse.contracts import managed_agents_http as wire
+from posthouse.coordination.service import Coordination
+from posthouse.web.route import Addressed, Route
+
+#: Any name of the contract: id, agent name, session name, session id.
+_AGENT = "/houmao/agents/{agent_ref}"
+_FINDING = {404: "No agent answers to that name.", 409: "More than one does; `agent_ids` says which."}
+
+
+async def health(_: Coordination, __: None) -> wire.ServerHealth:
+    return wire.ServerHealth()
+
+
+async def current_instance(server: Coordination, _: None) -> wire.ServerInstance:
+    return server.instance
+
+
+async def shutdown(server: Coordination, _: None) -> wire.Done:
+    server.stopping.set()
+    return wire.Done()
+
+
+async def list_agents(server: Coordination, wanted: wire.ListQuery) -> Response:
+    identities = b",".join(member.encoded for member in server.listed(wanted))
+    return Response(b'{"agents":[' + identities + b"]}", media_type="application/json")
+
+
+async def get_agent(server: Coordination, asked: Addressed) -> Response:
+    return Response(server.member(asked.names["agent_ref"]).encoded, media_type="application/json")
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/health",
+        summary="Is this server alive, and which kind of service is it?",
+        handler=health,
+        response=wire.ServerHealth,
+    ),
+    Route(
+        method="GET",
+        path="/houmao/server/current-instance",
+        summary="The process that answers, and its folder.",
+        handler=current_instance,
+        response=wire.ServerInstance,
+    ),
+    Route(
+        method="POST",
+        path="/houmao/server/shutdown",
+        summary="End the server. Agents and their gateways go on.",
+        handler=shutdown,
+        response=wire.Done,
+    ),
+    Route(
+        method="GET",
+        path="/houmao/agents",
+        summary="The agents that run; `include=all` adds those that do not.",
+        handler=list_agents,
+        query=wire.ListQuery,
+        response=wire.AgentList,
+    ),
+    Route(
+        method="GET",
+        path=_AGENT,
+        summary="Who an agent is.",
+        handler=get_agent,
+        response=wire.Identity,
+        refusals=_FINDING,
+        refusal=wire.Ambiguous,
+    ),
+)
