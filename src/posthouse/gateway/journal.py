@@ -10,7 +10,7 @@ from posthouse.contracts.gateway_events import CONTRACT_KINDS, PART_BEGUN
 from posthouse.gateway import retention
 from posthouse.gateway.stream import past
 from posthouse.gateway.stream.event import Event
-from posthouse.support import clock, rotation
+from posthouse.support import clock, crashpoints, rotation
 from posthouse.support.rotation import Keep, RotatingFile
 
 #: The newest events are kept in memory for those who read along.
@@ -47,6 +47,7 @@ class Journal:
 
         Kinds of our own get the time as `at_utc`; those of the contract have their exact fields.
         """
+        crashpoints.reach(f"event {kind}")
         try:
             if self._lost:
                 lost, self._lost = self._lost, 0

@@ -24,6 +24,7 @@ def write_whole(path: Path, content: bytes, *, durable: bool, mode: int = 0o600)
             stream.write(content)
             stream.flush()
             if durable:
+                crashpoints.reach(f"fsync {path.name}")
                 os.fsync(descriptor)
         crashpoints.reach(f"rename {path.name}")
         temporary.replace(path)
@@ -32,6 +33,7 @@ def write_whole(path: Path, content: bytes, *, durable: bool, mode: int = 0o600)
             temporary.unlink()
         raise
     if durable:
+        crashpoints.reach(f"fsync the folder of {path.name}")
         sync_folder(path.parent)
     crashpoints.reach(f"wrote {path.name}")
 
