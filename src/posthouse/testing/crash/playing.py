@@ -16,7 +16,7 @@ from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.crash.judging import Claim, judge
 from posthouse.testing.crash.life import Death, Life
 from posthouse.testing.crash.scenarios import SCENARIOS, Scenario
-from posthouse.testing.crash.subject import Subject
+from posthouse.testing.crash.subject import OPEN, Subject
 from posthouse.testing.crash.trial import ANY_MOMENT, AgentKind, Result, Steps, Trial, Verdict, Victim
 from posthouse.testing.house import house_in
 
@@ -93,11 +93,9 @@ class Player:
         return (trial.step if trial.victim == "bridge" else step), claims
 
     def _is_done(self, subject: Subject, scenario: Scenario, claims: list[Claim]) -> bool:
-        waits_for_a_person = scenario.is_long and not any(claim.was_cancelled for claim in claims)
-        stories = [subject.story(claim.text) for claim in claims]
-        if scenario.is_long and waits_for_a_person:
-            return stories[0].receipt not in (None, "accepted", "running")
-        return all(story.receipt not in (None, "accepted", "running") for story in stories)
+        """Whether all has ended that ends by itself: of a long work only what was asked about it."""
+        awaited = claims[-1:] if scenario.is_long else claims
+        return all(subject.story(claim.text).receipt not in (None, *OPEN) for claim in awaited)
 
     def _die_starting(self, subject: Subject, tag: str, fuse: str) -> tuple[str | None, list[Claim]]:
         """A gateway dies while it takes up what another left."""

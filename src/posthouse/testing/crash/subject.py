@@ -28,8 +28,10 @@ from posthouse.testing.house import House
 from posthouse.turns import runner
 
 _SECONDS = 60.0
-_POLL_SECONDS = 0.01
-_OPEN = ("accepted", "running")
+#: Each look is a question to the gateway, and a step of its own.
+_POLL_SECONDS = 0.03
+#: A receipt in one of these states has not come to its end.
+OPEN = ("accepted", "running")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ class Subject:
     def is_at_rest(self) -> bool:
         """Whether nothing waits, runs or is still being found out."""
         status = self.ask("GET", "/v1/status").body
-        if (status.get("queue_depth"), status.get("active_execution")) != (0, "idle"):
+        if status.get("active_execution") != "idle":
             return False
         if self.session.manifest.is_headless:
             if runner.active(self.session.turns_root) is not None:
@@ -139,7 +141,9 @@ class Subject:
         elif self.surface() != "ready":
             self.tidy()
             return False
-        return not any(receipt["state"] in _OPEN for receipt in self.receipts())
+        if status["queue_depth"]:
+            return False
+        return not any(receipt["state"] in OPEN for receipt in self.receipts())
 
     def receipts(self) -> list[Mapping[str, Any]]:
         """The newest receipts."""
