@@ -94,17 +94,17 @@ def _interrupt(subject: Subject, tag: str) -> list[Claim]:
 def _wait_behind(subject: Subject, tag: str) -> None:
     """Have a second prompt wait behind the long one."""
     _begin_long(subject, tag)
-    if not _submit(subject, _prompt(tag, "-next")).is_yes:
+    answer = _submit(subject, _prompt(tag, "-next"))
+    if not answer.is_yes:
         raise RuntimeError("the second prompt was not accepted")
+    subject.waiting_id = answer.body["request_id"]
 
 
 def _cancel(subject: Subject, tag: str) -> list[Claim]:
-    text = _prompt(tag, "-next")
-    waiting = [one for one in subject.receipts() if one["prompt_preview"] == text]
-    answer = subject.ask("DELETE", f"/v1/requests/{waiting[0]['request_id']}")
+    answer = subject.ask("DELETE", f"/v1/requests/{subject.waiting_id}")
     return [
         Claim(text=f"{tag}-long {_LONG}", was_accepted=True),
-        Claim(text=text, was_accepted=True, was_cancelled=answer.is_yes),
+        Claim(text=_prompt(tag, "-next"), was_accepted=True, was_cancelled=answer.is_yes),
     ]
 
 

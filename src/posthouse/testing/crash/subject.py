@@ -56,6 +56,8 @@ class Subject:
         self.folder = files.private_folder(house.folder / f"lives-{session.agent_name}")
         self.life: GatewayLife | None = None
         self._port = 0
+        #: The request that a scenario has left waiting.
+        self.waiting_id = ""
 
     # --- its gateway -----------------------------------------------------------------------
 
