@@ -8,9 +8,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from posthouse.gateway import attach
+from posthouse.gateway import attach, bindings
 from posthouse.support import crashpoints
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.crash.judging import Claim, judge
@@ -71,8 +72,10 @@ class Player:
         match trial.scenario:
             case "start":
                 return self._die_starting(subject, tag, fuse)
-            case "attach" | "detach":
-                return self._die_calling(subject, trial.scenario, tag, fuse)
+            case "attach":
+                return self._die_attaching(subject, tag, fuse)
+            case "detach":
+                return self._die_detaching(subject, tag, fuse)
         scenario = SCENARIOS[trial.scenario]
         life = subject.serve()
         scenario.prepare(subject, tag)
@@ -113,22 +116,12 @@ class Player:
             return life.end(), [claim]
         return life.end(), [claim]
 
-    def _die_calling(
-        self, subject: Subject, what: str, tag: str, fuse: str
-    ) -> tuple[str | None, list[Claim]]:
-        """Whoever attaches or detaches a gateway dies; a prompt waits for it all the while."""
+    def _die_attaching(self, subject: Subject, tag: str, fuse: str) -> tuple[str | None, list[Claim]]:
+        """Whoever attaches a gateway dies, while a prompt waits for it; the next one attaches again."""
         subject.serve().end()
         text = f"[[say {tag}]]"
-        if what == DETACH:
-            self._attach(subject)
-        else:
-            subject.put_in_queue(text)
-        caller = Life(self._armed(fuse, lambda: self._call(subject, what)), self._folder)
-        caller.wait()
-        step = caller.end()
-        if what == DETACH:
-            attach.detach(subject.session, subject.house.registry)
-            subject.put_in_queue(text)
+        subject.put_in_queue(text)
+        step = self._call(lambda: self._attach(subject), fuse)
         self._attach(subject)
         there = attach.live(subject.session)
         if there is None:
@@ -138,19 +131,30 @@ class Player:
         attach.detach(subject.session, subject.house.registry)
         return step, [Claim(text=text, was_accepted=True)]
 
-    def _armed(self, fuse: str, act: Callable[[], object]) -> Callable[[], int]:
+    def _die_detaching(self, subject: Subject, tag: str, fuse: str) -> tuple[str | None, list[Claim]]:
+        """Whoever detaches a gateway dies; the next one detaches again, and later prompts are carried out."""
+        life = subject.serve()
+        bindings.publish(subject.session, subject.house.registry, life.serving())
+        detach = partial(attach.detach, subject.session, subject.house.registry)
+        step = self._call(detach, fuse)
+        detach()
+        if not life.is_over:
+            raise Death("the gateway outlived its detaching")
+        text = f"[[say {tag}]]"
+        subject.put_in_queue(text)
+        return step, [Claim(text=text, was_accepted=True)]
+
+    def _call(self, act: Callable[[], object], fuse: str) -> str | None:
+        """Do *act* in a process with that fuse; the step where it died."""
+
         def armed() -> int:
             crashpoints.arm(fuse)
             act()
             return 0
 
-        return armed
-
-    def _call(self, subject: Subject, what: str) -> None:
-        if what == ATTACH:
-            self._attach(subject)
-        else:
-            attach.detach(subject.session, subject.house.registry)
+        caller = Life(armed, self._folder)
+        caller.wait()
+        return caller.end()
 
     def _attach(self, subject: Subject) -> None:
         attach.attach(
