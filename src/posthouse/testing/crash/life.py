@@ -3,6 +3,7 @@
 A fork has everything loaded already, so that a life costs milliseconds and a thousand deaths are affordable.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -22,6 +23,8 @@ from posthouse.support import crashpoints
 _SECONDS = 60.0
 _POLL_SECONDS = 0.005
 _DEATH_NOTE = "crashpoint: "
+#: `prctl`'s PR_SET_PDEATHSIG: no life outlives its worker.
+_DIE_WITH_PARENT = 1
 
 
 class Death(RuntimeError):
@@ -105,6 +108,7 @@ class GatewayLife(Life):
 def _live(act: Callable[[], int], said: Path, fuse: Path, armed: int) -> None:
     """Be the process, and end with it; nothing of the worker is run in it."""
     os.setsid()
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
