@@ -1,0 +1,58 @@
+"""`agents notify`: from the command line to a command that was told."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.acceptance.conftest import Commands
+
+_LIMIT_SECONDS = 60.0
+
+
+def test_a_command_is_told_when_a_prompt_is_finished(posthouse: "Commands") -> None:
+    """Added while the gateway runs, tried, told for real, listed with its outcome, removed."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--headless")
+    told = posthouse.workdir / "told.json"
+    add = ("agents", "notify", "add", "one", "--on", "finished,failed", "--json")
+    made = json.loads(posthouse.ok(*add, "--", "sh", "-c", 'cat > "$0.new" && mv "$0.new" "$0"', str(told)))
+    tried = posthouse.json("agents", "notify", "test", "one", made["target_id"])
+    trial = json.loads(told.read_text())
+    posthouse.ok("agents", "prompt", "one", "--wait", "[[say hi]]")
+    notice = _until_told(told)
+    listed = posthouse.json("agents", "notify", "list", "one")["targets"]
+    posthouse.ok("agents", "single", "--agent-name", "one", "notify", "remove", made["target_id"])
+
+    assert (tried["status"], trial["event"]) == ("delivered", {"kind": "test"})
+    assert (notice["occasion"], notice["event"]["stage"]) == ("finished", "completed")
+    assert "say hi" not in json.dumps(notice)
+    assert [(one["target_id"], one["kind"]) for one in listed] == [(made["target_id"], "command")]
+    assert posthouse.json("agents", "notify", "list", "one") == {"targets": []}
+
+
+def _until_told(path: Path) -> Any:
+    """The notice of something that happened."""
+    deadline = time.monotonic() + _LIMIT_SECONDS
+    while (notice := json.loads(path.read_text()))["event"]["kind"] == "test":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return notice
+
+
+def test_a_secret_is_kept_and_never_shown(posthouse: "Commands") -> None:
+    """Only where it lies is told."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--headless")
+    add = ("agents", "notify", "add", "one", "--on", "all", "--webhook", "http://127.0.0.1:9/")
+    made = posthouse.json(*add)
+    secret = Path(made["secret_file"]).read_text().strip()
+    failed = posthouse.run("agents", "notify", "test", "one", made["target_id"])
+    listed = posthouse.ok("agents", "notify", "list", "one") + posthouse.ok(
+        "agents", "notify", "list", "one", "--json"
+    )
+    wrong = posthouse.run("agents", "notify", "add", "one", "--on", "sometimes", "--webhook", "http://x/")
+
+    assert secret.startswith("whsec_")
+    assert secret not in json.dumps(made) + listed + failed.stdout + failed.stderr
+    assert (failed.returncode, "could not be told: not reached" in failed.stderr) == (1, True)
+    assert (wrong.returncode, "not 'sometimes'" in wrong.stderr) == (2, True)
