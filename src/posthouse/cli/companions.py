@@ -7,7 +7,12 @@ class Companions:
     """Ends them when `sessions` asks. Nothing is imported for agents that are only looked at."""
 
     def open_mailbox(self, made: Session) -> None:
-        """Nothing yet: no command launches an agent with a mailbox."""
+        """Have the mailbox that the manifest names, if it names one."""
+        binding = made.manifest.launch_plan.mailbox
+        if binding is not None:
+            from posthouse.cli import mailboxes
+
+            mailboxes.provide(made, binding)
 
     def end_turn(self, found: Session) -> None:
         """Kill the headless turn that runs in the session, if one does."""

@@ -106,6 +106,7 @@ class Demo:
             name=part.name,
             headless=part.headless,
             working_directory=files.private_folder(self.home / _WORKSPACE),
+            mailbox={},
         )
 
     def _shown(self, agent: Agent) -> Shown:

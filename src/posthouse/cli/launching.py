@@ -6,6 +6,7 @@ from pathlib import Path
 from posthouse import tools
 from posthouse.cli import target
 from posthouse.cli.call import Call
+from posthouse.cli.failure import UsageError
 from posthouse.cli.gateways import Address
 from posthouse.cli.output import fields
 from posthouse.cli.wiring import Wiring
@@ -18,6 +19,17 @@ from posthouse.sessions.launch import DEFAULT_ROLE, LaunchSpec
 from posthouse.sessions.session import Session
 
 _MAX_ROLE_BYTES = 1 << 20
+#: What can be said of a new agent's mailbox, and what it means.
+MAILBOX_OPTIONS = {
+    "mailbox-transport": "filesystem or stalwart (default: filesystem)",
+    "mailbox-address": "its address (default: NAME@houmao.localhost)",
+    "mailbox-principal-id": "whose mailbox it is (default: HOUMAO-NAME)",
+    "mailbox-root": "the folder where mail lies (default: the project's, else your own)",
+    "mailbox-path": "a folder of its own outside the root",
+    "mailbox-base-url": "the address of a stalwart server",
+}
+#: Where an option is not called as the declared field is.
+_FIELDS = {"mailbox-root": "filesystem_root", "mailbox-path": "mailbox_path"}
 
 
 class BadRoleFile(InvalidInput):
@@ -64,6 +76,7 @@ def spec_of(arguments: Namespace, wiring: Wiring) -> LaunchSpec:
         caller=wiring.environment,
         user_home=wiring.user_home,
         environment=secrets.collect(arguments.env, wiring.environment, arguments.env_file),
+        mailbox=_mailbox(arguments),
         agent_def_dir=arguments.agent_def_dir and arguments.agent_def_dir.absolute(),
         brain_manifest=arguments.brain_manifest and arguments.brain_manifest.absolute(),
     )
@@ -95,6 +108,7 @@ def join(arguments: Namespace, wiring: Wiring) -> Session:
 def show(call: Call, made: Session, gateway: Address | None, word: str) -> None:
     """Tell what was started and what can be done with it."""
     name = made.agent_name
+    mailbox = made.manifest.launch_plan.mailbox
     value = {
         "status": word,
         "agent_name": name,
@@ -106,6 +120,7 @@ def show(call: Call, made: Session, gateway: Address | None, word: str) -> None:
         "session_root": str(made.root),
         "runtime_root": str(made.runtime_root),
         "gateway": gateway._asdict() if gateway else None,
+        "mailbox": None if mailbox is None else {"address": mailbox.address},
     }
     ask = f"{target.command_for(call, 'prompt', name, made.agent_id)} --wait 'say hello'"
     text = fields(
@@ -113,11 +128,28 @@ def show(call: Call, made: Session, gateway: Address | None, word: str) -> None:
             (word, f"{name} ({made.manifest.tool}, {'headless' if made.manifest.is_headless else 'tui'})"),
             ("id", made.agent_id),
             ("gateway", gateway.url if gateway else "none"),
+            ("mailbox", mailbox.address if mailbox else "none"),
             ("ask it", ask),
             ("look at it", target.command_for(call, "attach", name, made.agent_id)),
         ]
     )
     call.output.result(value, text)
+
+
+def _mailbox(arguments: Namespace) -> dict[str, str] | None:
+    """What the options say of the mailbox; None: there shall be none.
+
+    Raises:
+        UsageError: They say both.
+    """
+    given = {}
+    for option in MAILBOX_OPTIONS:
+        value = getattr(arguments, option.replace("-", "_"))
+        if value is not None:
+            given[_FIELDS.get(option) or option.removeprefix("mailbox-").replace("-", "_")] = value
+    if arguments.no_mailbox and given:
+        raise UsageError("--no-mailbox and options about a mailbox contradict each other")
+    return None if arguments.no_mailbox else given
 
 
 def _folder(given: Path | None, wiring: Wiring) -> Path:

@@ -41,6 +41,7 @@ GROUPS: dict[Path, str] = {
     ("mailbox",): "a mailbox root and its accounts",
     ("mailbox", "accounts"): "who has a mailbox",
     ("mailbox", "messages"): "what is in a mailbox",
+    ("internals",): "single steps of other commands",
     ("admin",): "look after what is on disk",
     ("admin", "cleanup"): "remove what died",
 }
@@ -52,6 +53,9 @@ _VERB_GROUPS: dict[Path, str] = {
     ("gateway",): "the agent's HTTP gateway",
     ("tui",): "how the gateway sees the agent's screen",
     ("reminders",): "what the gateway gives the agent later",
+    ("mail",): "what is in the agent's mailbox, and new mail from it",
+    ("mailbox",): "which mailbox the agent has",
+    ("mail-notifier",): "how the agent is woken for its mail",
 }
 
 VERBS: tuple[Verb, ...] = (
@@ -110,6 +114,33 @@ VERBS: tuple[Verb, ...] = (
     Verb(("gateway", "reminders", "create"), "gateway_reminders.create", "make a reminder"),
     Verb(("gateway", "reminders", "set"), "gateway_reminders.change", "change a reminder"),
     Verb(("gateway", "reminders", "remove"), "gateway_reminders.remove", "forget a reminder"),
+    Verb(
+        ("mail", "resolve-live"),
+        "mail.resolve_live",
+        "which mailbox the agent has now, and the gateway beside it",
+    ),
+    Verb(("mail", "status"), "mail.status", "whose mailbox it is"),
+    Verb(("mail", "list"), "mail.listing", "messages of a box, newest first"),
+    Verb(("mail", "check"), "mail.check", "the inbox, newest first"),
+    Verb(("mail", "peek"), "mail.peek", "one message; it stays unread"),
+    Verb(("mail", "read"), "mail.read", "one message, which is read from now on"),
+    Verb(("mail", "send"), "mail.send", "send a message"),
+    Verb(("mail", "post"), "mail.post", "leave a note of the operator in the mailbox"),
+    Verb(("mail", "reply"), "mail.reply", "answer a message"),
+    Verb(("mail", "mark"), "mail.mark", "mark messages read, answered or archived, or take it back"),
+    Verb(("mail", "mark-read"), "mail.mark_read", "mark messages read"),
+    Verb(("mail", "move"), "mail.move", "put messages into another box"),
+    Verb(("mail", "archive"), "mail.archive", "put messages into the archive"),
+    Verb(("mail", "thread"), "mail.thread", "the conversation of a message"),
+    Verb(("mail", "search"), "mail.search", "messages that hold all the words"),
+    Verb(("mail", "save-attachment"), "mail.save_attachment", "copy an attachment to a file"),
+    Verb(("mail", "track"), "mail.track", "how far a sent message has come"),
+    Verb(("mailbox", "register"), "agent_mailbox.register", "give the agent a mailbox"),
+    Verb(("mailbox", "unregister"), "agent_mailbox.unregister", "take the agent's mailbox away"),
+    Verb(("mailbox", "status"), "agent_mailbox.status", "which mailbox the agent has"),
+    Verb(("gateway", "mail-notifier", "status"), "mail_notifier.status", "how the agent is woken for mail"),
+    Verb(("gateway", "mail-notifier", "enable"), "mail_notifier.enable", "wake the agent for its mail"),
+    Verb(("gateway", "mail-notifier", "disable"), "mail_notifier.disable", "wake the agent no more"),
 )
 
 _FIRST: tuple[Command, ...] = (
@@ -130,6 +161,12 @@ _LAST: tuple[Command, ...] = (
     Command(("tui", "classify"), "tui.classify", "what one captured screen means, as JSON"),
     Command(("tui", "record"), "tui_record.record", "add a capture of a live agent", scope="short"),
     Command(("tui", "check"), "tui.check", "read every capture and compare with what a person read"),
+    Command(
+        ("internals", "mail-prompt"),
+        "internals.ask_tui",
+        "let a TUI do a mail operation itself",
+        scope="short",
+    ),
     Command(("demo", "up"), "demo.up", "start the demo and stay until Ctrl-C"),
     Command(("demo", "down"), "demo.down", "stop the demo"),
     Command(("demo", "reset"), "demo.reset", "stop the demo and remove its state"),

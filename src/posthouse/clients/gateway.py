@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _JSON = {"Content-Type": "application/json"}
 _MAX_ANSWER_BYTES = 8 << 20
+_MAIL_LOOKS = ("status", "resolve-live")
 #: A gateway's stream of events gives a sign of life every 15 s.
 _SILENCE_SECONDS = 45.0
 _NOT_A_GATEWAY = "it answered with something that is not JSON; is that port a gateway's?"
@@ -274,6 +275,32 @@ class GatewayClient:
         from posthouse.clients.events import EventFeed
 
         return EventFeed(connection, response)
+
+    def mail(
+        self, verb: str, order: Mapping[str, Any] | None = None, *, at: str = "/v1/mail"
+    ) -> dict[str, Any]:
+        """One mail operation; *at* is where a server keeps the same operations for one agent."""
+        if verb in _MAIL_LOOKS:
+            return self._ask("GET", f"{at}/{verb}")
+        return self._ask("POST", f"{at}/{verb}", {"schema_version": 1, **(order or {})})
+
+    def notifier(self) -> dict[str, Any]:
+        return self._ask("GET", "/v1/mail-notifier")
+
+    def put_notifier(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Enable the notifier; the status after it."""
+        return self._ask("PUT", "/v1/mail-notifier", {"schema_version": 1, **settings})
+
+    def delete_notifier(self) -> dict[str, Any]:
+        """Disable the notifier; the status after it."""
+        return self._ask("DELETE", "/v1/mail-notifier")
+
+    def wake_settings(self) -> dict[str, Any]:
+        return self._ask("GET", "/v1/mail-notifier/wake")
+
+    def put_wake_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Set them all; what is left out has its default."""
+        return self._ask("PUT", "/v1/mail-notifier/wake", {"schema_version": 1, **settings})
 
     def _submit(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._ask("POST", "/v1/requests", {"schema_version": 1, "kind": kind, "payload": payload})

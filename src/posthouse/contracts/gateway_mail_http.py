@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from posthouse.contracts.gateway_http import Count, NonBlank, SchemaVersion, Trimmed, Wire
+from posthouse.support import clock
 
 TransportName = Literal["filesystem", "stalwart"]
 ReadState = Literal["any", "read", "unread"]
@@ -77,6 +78,16 @@ class ListMail(Wire):
     limit: Annotated[int, Field(gt=0)] | None = None
     since: Trimmed | None = None
     include_body: bool = False
+
+    @field_validator("since")
+    @classmethod
+    def _is_a_time(cls, since: str | None) -> str | None:
+        if since is not None:
+            try:
+                clock.parse(since)
+            except (ValueError, OverflowError):
+                raise ValueError("not an ISO-8601 time") from None
+        return since
 
 
 class OneMail(Wire):

@@ -97,3 +97,8 @@ class MailProgress(Wire):
     first_notified_at_utc: str | None
     last_notified_at_utc: str | None
     wake_count: Count
+
+
+class AskProgress(Wire):
+    schema_version: SchemaVersion = 1
+    message_ref: Trimmed

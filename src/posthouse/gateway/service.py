@@ -29,6 +29,8 @@ from posthouse.gateway.files import Publisher
 from posthouse.gateway.intake import Intake
 from posthouse.gateway.journal import Journal, read_events
 from posthouse.gateway.limits import Limits
+from posthouse.gateway.mail.desk import Opener
+from posthouse.gateway.mail.office import MailOffice
 from posthouse.gateway.operations import Operations, Sights
 from posthouse.gateway.presence import Presence
 from posthouse.gateway.receipts.book import ReceiptBook
@@ -59,6 +61,7 @@ class Gateway:
         journal: Journal,
         publisher: Publisher,
         log: logging.Logger,
+        open_mailbox: Opener,
         diagnostics: Diagnostics | None = None,
         timings: gf.TrackingTimings | None = None,
         tell_as: TellAs | None = None,
@@ -105,6 +108,15 @@ class Gateway:
         self.keys = RawKeys(around)
         self.reminders = Reminders(self._story, takes_keys=not adapter.is_headless)
         self._reminder_clock = ReminderClock(around, self.reminders, self._story)
+        self.mail = MailOffice(
+            around,
+            self.tui,
+            binding=binding,
+            open_mailbox=open_mailbox,
+            diagnostics=self.diagnostics,
+            wake_worker=self._worker.wake,
+            on_poll=self._pruner.one_finished,
+        )
 
     async def start(self) -> None:
         """Look at the agent, publish, and begin to work. What was accepted earlier is carried on."""
@@ -122,6 +134,7 @@ class Gateway:
         self._background.spawn(self.book.follower.run())
         self._background.spawn(self._worker.run())
         self._background.spawn(self._reminder_clock.run())
+        self._background.spawn(self.mail.run())
         self._worker.wake()
         self._pruner.start()
 
@@ -134,6 +147,7 @@ class Gateway:
         self.limits.close()
         self.reminders.lose()
         await self.book.close()
+        self.mail.close()
         await self._adapter.close()
         await self._queue.close()
         self._publisher.retire(self._queue.counts.depth)
@@ -255,6 +269,7 @@ class Gateway:
     def _changed(self) -> None:
         self._publisher.changed(self.status())
         self.reminders.changed.set()
+        self.mail.agent_changed()
 
 
 def _session_folder(attach: gf.Attach) -> Path | None:

@@ -20,6 +20,7 @@ from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.gateway.telling.teller import surroundings_of
+from posthouse.mailbox.transports import open_transport
 from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
@@ -108,6 +109,7 @@ async def prepare(
             journal=Journal(root / gf.EVENTS),
             publisher=files.Publisher(session, attach, binding, log),
             log=log,
+            open_mailbox=open_transport,
             diagnostics=diagnostics,
             timings=timings,
             tell_as=surroundings_of(session),

@@ -5,6 +5,7 @@ instances and the turns. Callers own what a request means and who carries it out
 `Queue`; one process has it open at a time, which the caller's lock on the gateway root ensures.
 """
 
+from posthouse.queue.notifier import NotifierBook, Past, Poll, Settings, WakeRule, Wakes
 from posthouse.queue.opening import DIED_RUNNING, set_aside_at
 from posthouse.queue.pruning import Limits
 from posthouse.queue.queue import (
@@ -65,9 +66,12 @@ __all__ = [
     "LeftTurn",
     "Limits",
     "NothingToDecide",
+    "NotifierBook",
     "Page",
     "Passed",
+    "Past",
     "PastQueue",
+    "Poll",
     "Queue",
     "QueueFull",
     "QueueUnavailable",
@@ -78,8 +82,11 @@ __all__ = [
     "Result",
     "Row",
     "SetAside",
+    "Settings",
     "Stage",
     "StageName",
+    "WakeRule",
+    "Wakes",
     "depth_of",
     "open_queue",
     "set_aside_at",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from posthouse.errors import Conflict, Unavailable
+from posthouse.queue.notifier import NotifierBook
 
 if TYPE_CHECKING:
     from posthouse.queue.receipt import Key, Receipts
@@ -198,6 +199,10 @@ class Queue(Protocol):
     @property
     def receipts(self) -> "Receipts":
         """What became of everything that was asked."""
+
+    @property
+    def notifier(self) -> NotifierBook:
+        """What the same file keeps of the mail notifier."""
 
     async def put(self, request: Request, *, start: bool = False, key: "Key | None" = None) -> Accepted:
         """Accept *request* behind all earlier ones; with *start* it is running at once.

@@ -119,6 +119,22 @@ CREATE TABLE IF NOT EXISTS posthouse_keys (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS posthouse_keys_by_age ON posthouse_keys (made_at_utc);
 
+-- When mail wakes the agent beyond what the contract's record can say; one row, and none means the defaults.
+CREATE TABLE IF NOT EXISTS posthouse_wake_settings (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  wake TEXT NOT NULL,
+  backoff_max_seconds INTEGER,
+  operator_note_after INTEGER
+);
+-- For which messages the agent was woken, and how often.
+CREATE TABLE IF NOT EXISTS posthouse_wakes (
+  message_ref TEXT PRIMARY KEY,
+  first_at_utc TEXT NOT NULL,
+  last_at_utc TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  is_noted INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
 -- columns --
 SELECT name FROM pragma_table_info('posthouse_requests');
 
@@ -281,7 +297,7 @@ PRAGMA incremental_vacuum(1);
 -- The turn of the oldest open prompt that has one: begun already, or named by its caller.
 SELECT coalesce(posthouse_turns.turn_id, json_extract(payload_json, '$.turn_id')) AS turn
 FROM posthouse_requests JOIN gateway_requests USING (request_id) LEFT JOIN posthouse_turns USING (request_id)
-WHERE is_open = 1 AND request_kind = 'submit_prompt' AND turn IS NOT NULL ORDER BY sequence LIMIT 1;
+WHERE is_open = 1 AND request_kind <> 'interrupt' AND turn IS NOT NULL ORDER BY sequence LIMIT 1;
 
 -- stage --
 -- The first word counts: what is told again later adds nothing.
@@ -386,3 +402,69 @@ DELETE FROM posthouse_prompts WHERE request_id = :request_id;
 
 -- prune_stages --
 DELETE FROM posthouse_stages WHERE request_id = :request_id;
+
+-- notifier --
+SELECT enabled, interval_seconds, mode, appendix_text, context_error_policy, pre_notification_context_action,
+  notify_block_render, notify_block_auth_mode, notify_block_auth_verifier, notify_block_shared_tokens_json,
+  notify_block_per_message_chars, notify_block_total_chars, last_poll_at_utc, last_notification_at_utc,
+  last_notified_digest, compacted_eligible_message_refs_json, last_error, updated_at_utc
+FROM gateway_mail_notifier WHERE singleton = 1;
+
+-- keep_notifier --
+UPDATE gateway_mail_notifier SET enabled = :enabled, interval_seconds = :interval_seconds, mode = :mode,
+  appendix_text = :appendix_text, context_error_policy = :context_error_policy,
+  pre_notification_context_action = :pre_notification_context_action,
+  notify_block_render = :notify_block_render, notify_block_auth_mode = :notify_block_auth_mode,
+  notify_block_auth_verifier = :notify_block_auth_verifier,
+  notify_block_shared_tokens_json = :notify_block_shared_tokens_json,
+  notify_block_per_message_chars = :notify_block_per_message_chars,
+  notify_block_total_chars = :notify_block_total_chars, updated_at_utc = :now
+WHERE singleton = 1;
+
+-- disable_notifier --
+UPDATE gateway_mail_notifier SET enabled = 0, interval_seconds = NULL, updated_at_utc = :now WHERE singleton = 1;
+
+-- polled --
+-- What a poll found out; the settings are whatever they have become meanwhile.
+UPDATE gateway_mail_notifier SET last_poll_at_utc = :now, last_error = :error WHERE singleton = 1;
+
+-- notified --
+UPDATE gateway_mail_notifier SET last_notification_at_utc = :now, last_notified_digest = :digest
+WHERE singleton = 1;
+
+-- compacted --
+UPDATE gateway_mail_notifier SET compacted_eligible_message_refs_json = :refs WHERE singleton = 1;
+
+-- audit --
+INSERT INTO gateway_notifier_audit (poll_time_utc, unread_count, unread_digest, unread_summary_json,
+  request_admission, active_execution, queue_depth, outcome, enqueued_request_id, detail, context_error_policy,
+  pre_notification_context_action, context_action_outcome, degraded_tool_name, degraded_error_type,
+  rendered_block_entries_json)
+VALUES (:now, :unread_count, :unread_digest, :unread_summary_json, :request_admission, :active_execution,
+  :queue_depth, :outcome, :enqueued_request_id, :detail, :context_error_policy,
+  :pre_notification_context_action, :context_action_outcome, :degraded_tool_name, :degraded_error_type,
+  :rendered_block_entries_json);
+
+-- wake_settings --
+SELECT wake, backoff_max_seconds, operator_note_after FROM posthouse_wake_settings WHERE singleton = 1;
+
+-- keep_wake_settings --
+INSERT INTO posthouse_wake_settings (singleton, wake, backoff_max_seconds, operator_note_after)
+VALUES (1, :wake, :backoff_max_seconds, :operator_note_after)
+ON CONFLICT (singleton) DO UPDATE SET wake = excluded.wake,
+  backoff_max_seconds = excluded.backoff_max_seconds, operator_note_after = excluded.operator_note_after;
+
+-- woken --
+INSERT INTO posthouse_wakes (message_ref, first_at_utc, last_at_utc, count) VALUES (:message_ref, :now, :now, 1)
+ON CONFLICT (message_ref) DO UPDATE SET last_at_utc = excluded.last_at_utc, count = count + 1;
+
+-- wakes_of --
+SELECT message_ref, first_at_utc, last_at_utc, count, is_noted FROM posthouse_wakes
+WHERE message_ref = :message_ref;
+
+-- noted --
+UPDATE posthouse_wakes SET is_noted = 1 WHERE message_ref = :message_ref;
+
+-- forget_wakes --
+-- Mail that nobody was woken for in a long time is done with.
+DELETE FROM posthouse_wakes WHERE last_at_utc < :before;

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from posthouse.queue import epochs, keys, opening, pruning, turns
+from posthouse.queue.notifier import NotifierBook
+from posthouse.queue.notifier_rows import SqliteNotifierBook
 from posthouse.queue.pruning import Limits
 from posthouse.queue.queue import (
     Accepted,
@@ -39,6 +41,7 @@ class SqliteQueue:
         self._limits = limits
         self.found = found
         self.receipts = SqliteReceipts(writer)
+        self.notifier: NotifierBook = SqliteNotifierBook(writer)
 
     @property
     def counts(self) -> Counts:

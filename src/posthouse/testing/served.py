@@ -22,6 +22,7 @@ from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support.running_log import close_log, open_log
+from posthouse.testing.fake_mailbox import FakeMailbox
 from posthouse.testing.gateway import FakeAgent
 from posthouse.web import token
 from posthouse.web.server import Server, bind
@@ -75,8 +76,11 @@ def session_in(folder: Path) -> Session:
 
 
 @asynccontextmanager
-async def opened(session: Session, agent: FakeAgent, binding: Binding) -> AsyncIterator[Gateway]:
-    """The gateway of *session* around *agent*, stopped at the end."""
+async def opened(
+    session: Session, agent: FakeAgent, binding: Binding, mailbox: FakeMailbox | None = None
+) -> AsyncIterator[Gateway]:
+    """The gateway of *session* around *agent*, stopped at the end. Its manifest says whether it has mail."""
+    there = mailbox or FakeMailbox()
     root = session.gateway_root
     log = open_log(root / gf.LOG)
     attach = live_attach(session, binding)
@@ -89,6 +93,7 @@ async def opened(session: Session, agent: FakeAgent, binding: Binding) -> AsyncI
         publisher=Publisher(session, attach, binding, log),
         log=log,
         tell_as=surroundings_of(session),
+        open_mailbox=lambda binding: there,
     )
     await gateway.start()
     try:

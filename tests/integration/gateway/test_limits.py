@@ -28,6 +28,7 @@ from posthouse.queue import open_queue
 from posthouse.sessions.session import Session
 from posthouse.support import clock
 from posthouse.support.running_log import close_log, open_log
+from posthouse.testing.fake_mailbox import FakeMailbox
 from posthouse.testing.gateway import Answer, FakeAgent, call
 from posthouse.testing.served import opened, session_in
 
@@ -108,6 +109,7 @@ async def watched(
         adapter=agent,
         journal=Journal(root / "events.jsonl"),
         publisher=Publisher(session, attach, BINDING, log),
+        open_mailbox=lambda binding: FakeMailbox(),
         log=log,
     )
     await gateway.start()

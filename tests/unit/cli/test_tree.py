@@ -43,6 +43,7 @@ def test_children_are_commands_and_groups_but_nothing_hidden() -> None:
         "doctor",
         "gateway",
         "tui",
+        "internals",
         "demo",
         "mailbox",
         "admin",

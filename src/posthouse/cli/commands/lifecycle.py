@@ -70,6 +70,9 @@ def launch_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--no-gateway", action="store_true", help="don't attach a gateway")
     parser.add_argument("--hosted", action="store_true", help="its gateway in one process with others")
+    parser.add_argument("--no-mailbox", action="store_true", help="don't give it a mailbox")
+    for name, words in launching.MAILBOX_OPTIONS.items():
+        parser.add_argument(f"--{name}", metavar="V", help=words)
     parser.add_argument(
         "--replace", action="store_true", help="end and forget an agent of the same name first"
     )

@@ -6,6 +6,7 @@ from posthouse.cli import believing, describe, gateways, humane, observing, turn
 from posthouse.cli.call import Call
 from posthouse.cli.observing import Observed
 from posthouse.cli.output import fields
+from posthouse.contracts.manifest import FilesystemMailbox
 from posthouse.errors import PosthouseError
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.session import Session
@@ -68,13 +69,21 @@ def _summary(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> dict[str,
         "diagnostics": [
             {"kind": "agent_health", "message": text, "details": None} for text in (agent.detail,) if text
         ],
-        "mailbox": None,
+        "mailbox": _mailbox(agent),
         "gateway": gateway,
         "memory_root": None,
         "memo_file": None,
         "pages_dir": None,
         "evidence": seen.evidence,
     }
+
+
+def _mailbox(agent: Agent) -> dict[str, Any] | None:
+    binding = None if agent.session is None else agent.session.manifest.launch_plan.mailbox
+    if binding is None:
+        return None
+    transport = "filesystem" if isinstance(binding, FilesystemMailbox) else "stalwart"
+    return {"transport": transport, "principal_id": binding.principal_id, "address": binding.address}
 
 
 def _belief(call: Call, found: Session) -> dict[str, Any] | None:

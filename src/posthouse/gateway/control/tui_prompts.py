@@ -6,6 +6,7 @@ from posthouse import tools
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.errors import PosthouseError
 from posthouse.gateway.adapter import Prompt, PromptFailed
+from posthouse.gateway.control import settling
 from posthouse.gateway.control.answers import UNCONFIRMED, Answer, Dispatched, refused, require_idle, sent
 from posthouse.gateway.control.in_flight import Flight, InFlight
 from posthouse.gateway.control.tui import TuiControl
@@ -16,8 +17,6 @@ from posthouse.support import clock
 from posthouse.tracking.tracker import Belief
 
 _SLOT_SECONDS = 2.0
-_RESET_SECONDS = 15.0
-_LOOK_AGAIN_SECONDS = 0.2
 
 Outcome = asyncio.Future[PosthouseError | None]
 
@@ -88,23 +87,7 @@ class TypedPrompts:
     async def _reset(self) -> None:
         """Start a fresh conversation in the TUI, and wait until it stands ready for the prompt."""
         command = tools.load(self._gateway.attach.backend_metadata.tool).reset_command
-        await self._gateway.adapter.carry_out(Prompt(text=command))
-        async with self._gateway.slot.waiting():
-            try:
-                async with asyncio.timeout(_RESET_SECONDS):
-                    await self._until_promptable()
-            except TimeoutError:
-                raise PromptFailed(
-                    f"{command} was typed, but the TUI was not ready within {_RESET_SECONDS:g} s; "
-                    "the prompt was not sent"
-                ) from None
-
-    async def _until_promptable(self) -> None:
-        while True:
-            # The screen shows a moment later what a command did.
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
-            if _is_promptable(await self._tui.look()) and self._tui.seconds_to_stability() == 0:
-                return
+        await settling.run_command(command, self._gateway, self._tui)
 
 
 def _check(order: wire.ControlPrompt) -> None:
@@ -116,10 +99,6 @@ def _check(order: wire.ControlPrompt) -> None:
         raise refused(order, "invalid_execution", "execution is for headless agents; this one is a TUI")
 
 
-def _is_promptable(belief: Belief) -> bool:
-    return belief.turn.phase == "ready" and belief.surface.is_promptable
-
-
 def _takes_into_its_queue(belief: Belief) -> bool:
     """Whether it works, with an empty composer and nothing waiting."""
     surface = None if belief.sight is None else belief.sight.surface
@@ -127,7 +106,7 @@ def _takes_into_its_queue(belief: Belief) -> bool:
 
 
 def _require_promptable(order: wire.ControlPrompt, belief: Belief) -> None:
-    if _is_promptable(belief):
+    if settling.is_promptable(belief):
         return
     facts = belief.surface
     raise refused(

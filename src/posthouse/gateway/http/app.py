@@ -9,6 +9,7 @@ from posthouse.gateway.diagnostics import Diagnostics
 from posthouse.gateway.http.diagnostics import note_invalid, note_refused, watched
 from posthouse.gateway.http.routes import ROUTES
 from posthouse.gateway.service import Gateway
+from posthouse.mailbox import MailTrouble
 from posthouse.queue import QueueFull
 from posthouse.web import app as web
 from posthouse.web.door import Door, Refusal
@@ -23,7 +24,7 @@ NO_MAIL_HERE = Refusal(
 def build(gateway: Gateway, token: bytes | None = None) -> ASGIApp:
     """The application that serves *gateway*; with *token*, also to those beyond this machine who show it."""
     app: ASGIApp = web.build(
-        gateway, ROUTES, witness=_Witness(gateway.diagnostics), statuses={QueueFull: 429}
+        gateway, ROUTES, witness=_Witness(gateway.diagnostics), statuses={QueueFull: 429, MailTrouble: 502}
     )
     if token is not None:
         app = without_mail(app)

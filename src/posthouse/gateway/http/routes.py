@@ -6,6 +6,8 @@ from starlette.responses import Response
 from posthouse.contracts import gateway_http as wire
 from posthouse.gateway.control import routes as control_routes
 from posthouse.gateway.http import idempotency, operations
+from posthouse.gateway.mail import routes as mail_routes
+from posthouse.gateway.mail.notifier import routes as notifier_routes
 from posthouse.gateway.receipts import routes as receipt_routes
 from posthouse.gateway.receipts.repeats import key_of
 from posthouse.gateway.reminders import routes as reminder_routes
@@ -84,4 +86,6 @@ ROUTES = (
     *reminder_routes.ROUTES,
     *stream_routes.ROUTES,
     *operations.ROUTES,
+    *mail_routes.ROUTES,
+    *notifier_routes.ROUTES,
 )

@@ -17,6 +17,7 @@ from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
 from posthouse.sessions.session import Session
 from posthouse.support.running_log import close_log, open_log
+from posthouse.testing.fake_mailbox import FakeMailbox
 from posthouse.testing.gateway import FakeAgent, call
 
 SECRET = "whisper-7c2"
@@ -46,6 +47,7 @@ def test_answers_and_refused_bodies_are_noted_and_nobodys_words(made_session: Se
             adapter=agent,
             journal=Journal(root / "events.jsonl"),
             publisher=Publisher(made_session, attach, binding, log),
+            open_mailbox=lambda binding: FakeMailbox(),
             log=log,
             diagnostics=DiagnosticLog(path, max_bytes=1 << 20, backups=1),
         )

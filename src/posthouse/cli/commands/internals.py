@@ -1,0 +1,38 @@
+"""`internals …`: single steps of other commands, for tests and for whoever looks closely."""
+
+import json
+from typing import Any
+
+from posthouse.cli import mail_prompt, mailboxes, turnwork
+from posthouse.cli.call import Call
+from posthouse.cli.failure import UsageError
+from posthouse.cli.options import Parser
+
+
+def ask_tui_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--operation", required=True, metavar="VERB", help="what the agent shall do: send, check …"
+    )
+    parser.add_argument(
+        "--arguments", default="{}", metavar="JSON", help="the operation's arguments, an object"
+    )
+
+
+def ask_tui(call: Call) -> int:
+    """Ask a running TUI to do a mail operation itself; what comes back proves nothing."""
+    found = turnwork.session_of(call.agent())
+    binding = mailboxes.binding_of(found, call.prog)
+    order = _object(call.arguments.arguments)
+    value = mail_prompt.submit(call.wiring, found, binding, call.arguments.operation, order)
+    call.output.result(value, f"{value['status']}: {value['request_id']}")
+    return 0
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"--arguments is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError("--arguments is a JSON object")
+    return value

@@ -1,0 +1,100 @@
+"""`agents gateway mail-notifier …`: how an agent is woken for its mail."""
+
+from typing import Any
+
+from posthouse.cli.call import Call
+from posthouse.cli.live_gateway import client_of
+from posthouse.cli.mail_options import positive
+from posthouse.cli.options import Parser
+from posthouse.cli.output import fields
+
+_ORDER = (
+    "interval_seconds",
+    "mode",
+    "appendix_text",
+    "context_error_policy",
+    "pre_notification_context_action",
+    "notify_block_render",
+    "notify_block_auth_mode",
+    "notify_block_auth_verifier",
+    "notify_block_shared_tokens",
+    "notify_block_per_message_chars",
+    "notify_block_total_chars",
+)
+_WAKE = ("wake", "backoff_max_seconds", "operator_note_after")
+#: Secrets are for programs that ask for JSON, not for whoever looks over a shoulder.
+_HIDDEN = ("schema_version", "notify_block_shared_tokens")
+
+
+def status(call: Call) -> int:
+    client = client_of(call)
+    return _show(call, client.notifier(), client.wake_settings())
+
+
+def enable_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--interval-seconds", type=positive, required=True, metavar="N", help="between two looks"
+    )
+    parser.add_argument("--mode", choices=("any_inbox", "unread_only"), help="default: any_inbox")
+    parser.add_argument("--appendix-text", metavar="TEXT", help="added to every prompt; '' for none")
+    parser.add_argument("--context-error-policy", choices=("continue_current", "clear_context"))
+    parser.add_argument("--pre-notification-context-action", choices=("none", "compact"))
+    parser.add_argument("--notify-block-render", choices=("enabled", "disabled"))
+    parser.add_argument("--notify-block-auth-mode", choices=("permissive-log", "required"))
+    parser.add_argument("--notify-block-auth-verifier", choices=("none", "shared-token"))
+    parser.add_argument(
+        "--notify-block-shared-token",
+        action="append",
+        dest="notify_block_shared_tokens",
+        metavar="TOKEN",
+        help="a token that senders may show; may be repeated",
+    )
+    parser.add_argument("--notify-block-per-message-chars", type=positive, metavar="N")
+    parser.add_argument("--notify-block-total-chars", type=positive, metavar="N")
+    parser.add_argument(
+        "--wake", choices=("interval", "immediate"), help="immediate: new mail wakes an idle agent at once"
+    )
+    parser.add_argument(
+        "--backoff-max-seconds",
+        type=positive,
+        metavar="N",
+        help="unchanged mail wakes after 1, 2, 4 … intervals, up to this",
+    )
+    parser.add_argument(
+        "--operator-note-after",
+        type=positive,
+        metavar="N",
+        help="wake-ups in vain until the operator hears of it",
+    )
+
+
+def enable(call: Call) -> int:
+    """Wake the agent for its mail from now on."""
+    client = client_of(call)
+    value = client.put_notifier(_given(call, _ORDER))
+    wake = client.wake_settings()
+    if asked := _given(call, _WAKE):
+        wake = client.put_wake_settings({**wake, **asked})
+    return _show(call, value, wake)
+
+
+def disable(call: Call) -> int:
+    """Wake the agent no more. What was set stays for the next time."""
+    client = client_of(call)
+    return _show(call, client.delete_notifier(), client.wake_settings())
+
+
+def _given(call: Call, names: tuple[str, ...]) -> dict[str, Any]:
+    values = {name: getattr(call.arguments, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _show(call: Call, value: dict[str, Any], wake: dict[str, Any]) -> int:
+    shown = {**value, **{name: wake[name] for name in _WAKE}}
+    pairs = [
+        (name, str(one))
+        for name, one in shown.items()
+        if name not in _HIDDEN and one is not None and one != ""
+    ]
+    call.output.result({**value, "wake_settings": wake}, fields(pairs))
+    return 0

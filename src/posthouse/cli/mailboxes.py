@@ -1,0 +1,163 @@
+"""The mailboxes of agents as commands need them: made, looked up, taken away."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from posthouse.contracts.manifest import FilesystemMailbox, Mailbox
+from posthouse.errors import Conflict, InvalidInput
+from posthouse.sessions.session import Session
+
+if TYPE_CHECKING:
+    from posthouse.gateway.mail.facade import Facade
+    from posthouse.mailbox.filesystem.registration import Mode, Registration, Removal
+
+
+class NoMailbox(InvalidInput):
+    """The agent has no mailbox."""
+
+    code = "no_mailbox"
+
+
+class BindingOutdated(Conflict):
+    """The mailbox that the manifest names is not the one that is registered now."""
+
+    code = "mailbox_binding_outdated"
+
+
+def binding_of(found: Session, prog: str) -> Mailbox:
+    """The mailbox that the session's manifest names.
+
+    Raises:
+        NoMailbox: It names none; the message says how to give it one.
+    """
+    binding = found.manifest.launch_plan.mailbox
+    if binding is None:
+        raise NoMailbox(
+            f"agent {found.agent_name!r} has no mailbox; give it one with "
+            f"`{prog} agents mailbox register {found.agent_name}`"
+        )
+    return binding
+
+
+def provide(made: Session, binding: Mailbox, *, mode: "Mode" = "safe") -> None:
+    """Have the mailbox of *binding* for that session, in a root that is made when there is none.
+
+    A binding to another transport is kept as it is: its server has the mailbox.
+
+    Raises:
+        RegistrationConflict: The address is another's.
+        MailTrouble: The root can't be used.
+    """
+    if not isinstance(binding, FilesystemMailbox):
+        return
+    from posthouse.mailbox.filesystem import creating, registering
+    from posthouse.mailbox.filesystem.registration import Wish
+
+    is_linked = binding.mailbox_kind == "symlink"
+    root = creating.create_root(Path(binding.filesystem_root))
+    registering.register(
+        root,
+        Wish(
+            address=binding.address,
+            owner_principal_id=binding.principal_id,
+            mode=mode,
+            mailbox_kind=binding.mailbox_kind,
+            mailbox_path=Path(binding.mailbox_path) if is_linked and binding.mailbox_path else None,
+            display_name=made.agent_name,
+            manifest_path_hint=str(made.manifest_path),
+            role=made.manifest.role_name,
+        ),
+    )
+
+
+def withdraw(binding: Mailbox, removal: "Removal") -> str | None:
+    """Take the mailbox out of use, or away; the registration it had, None where there was none."""
+    if not isinstance(binding, FilesystemMailbox):
+        return None
+    from posthouse.mailbox.filesystem import opening, registering
+    from posthouse.mailbox.filesystem.registration import NotRegistered
+
+    try:
+        root = opening.open_root(Path(binding.filesystem_root))
+        return registering.deregister(root, binding.address, removal).registration_id
+    except NotRegistered:
+        return None
+
+
+def opened(binding: Mailbox) -> "Facade":
+    """The mailbox itself, for a command that needs no gateway. The caller closes its transport.
+
+    Raises:
+        MailboxUnusable, UnsupportedMail, MailTrouble: It can't be used.
+    """
+    from posthouse.gateway.mail.facade import Facade
+    from posthouse.mailbox.transports import open_transport
+
+    return Facade(binding, open_transport(binding))
+
+
+def located(binding: Mailbox) -> dict[str, Any]:
+    """Where the mailbox lies now, by its active registration.
+
+    Raises:
+        BindingOutdated: The manifest names another folder than the registration.
+        MailboxUnusable: Nobody is registered there.
+    """
+    shown: dict[str, Any] = {
+        "transport": transport_name(binding),
+        "principal_id": binding.principal_id,
+        "address": binding.address,
+        "bindings_version": binding.bindings_version,
+    }
+    if not isinstance(binding, FilesystemMailbox):
+        return shown | {
+            "stalwart": {
+                "jmap_url": binding.jmap_url,
+                "management_url": binding.management_url,
+                "login_identity": binding.login_identity,
+                "credential_ref": binding.credential_ref,
+                "credential_file": None,
+            }
+        }
+    return shown | {"filesystem": _filesystem(binding)}
+
+
+def _filesystem(binding: FilesystemMailbox) -> dict[str, Any]:
+    from posthouse.mailbox.filesystem import layout
+
+    registered = _registration(binding)
+    folder = Path(registered.mailbox_path)
+    named = binding.mailbox_path
+    if named is not None and Path(named).resolve() != folder.resolve():
+        raise BindingOutdated(
+            f"{binding.address} is registered at {folder}, but the agent's manifest names {named}; "
+            "register the agent's mailbox again"
+        )
+    root = Path(binding.filesystem_root)
+    return {
+        "root": str(root),
+        "mailbox_kind": registered.mailbox_kind,
+        "mailbox_path": str(folder),
+        "inbox_path": str(folder / "inbox"),
+        "sqlite_path": str(layout.Root(root).index),
+        "local_sqlite_path": str(layout.local_index(folder)),
+    }
+
+
+def _registration(binding: FilesystemMailbox) -> "Registration":
+    from posthouse.mailbox import MailboxUnusable
+    from posthouse.mailbox.filesystem import databases, opening, registration
+
+    root = opening.open_root(Path(binding.filesystem_root))
+    with databases.opened(root.index) as index:
+        found = registration.active(index, binding.address)
+    if found is None or found.owner_principal_id != binding.principal_id:
+        raise MailboxUnusable(
+            f"{binding.address} is not registered for {binding.principal_id} in {root.path}; "
+            "register the agent's mailbox again"
+        )
+    return found
+
+
+def transport_name(binding: Mailbox) -> str:
+    return "filesystem" if isinstance(binding, FilesystemMailbox) else "stalwart"
