@@ -123,11 +123,12 @@ def _at_cursor(page: Page, pack: Composer) -> Found | None:
     end = next((row for row in range(first + 1, len(rows)) if not _continues(rows[row], pack)), len(rows))
     is_empty = _is_placeholder(page, pack, first, is_at_cursor=is_at_cursor)
     lines = [] if is_empty or mode else [row[pack.indent :] for row in rows[first:end]]
+    columns = _ruled_columns(rows, pack, first) - pack.indent - pack.margin
     return Found(
         first=first,
         top=first,
         end=end,
-        text=(_spoken(pack, rows[first].lstrip()) + "\n".join(lines)).rstrip(),
+        text=(_spoken(pack, rows[first].lstrip()) + wrapping.joined(lines, columns)).rstrip(),
         mode=mode,
         is_up=sum(map(bool, rows[:first])) > pack.rows_before_up,
     )
@@ -154,8 +155,13 @@ def _is_first(row: str, pack: Composer) -> bool:
 
 
 def _is_ruled(rows: Sequence[str], pack: Composer, row: int) -> bool:
-    """Whether a rule stands a few rows above; a line about the mode may be between."""
-    return pack.rule is None or any(pack.rule.match(above) for above in rows[max(0, row - _RULE_ROWS) : row])
+    return pack.rule is None or _ruled_columns(rows, pack, row) > 0
+
+
+def _ruled_columns(rows: Sequence[str], pack: Composer, row: int) -> int:
+    """How wide the rule a few rows above is; 0 without one. A line about the mode may be between."""
+    above = rows[max(0, row - _RULE_ROWS) : row] if pack.rule else []
+    return max((len(each) for each in above if pack.rule and pack.rule.match(each)), default=0)
 
 
 def _is_placeholder(page: Page, pack: Composer, first: int, *, is_at_cursor: bool) -> bool:

@@ -69,6 +69,8 @@ class Composer(_Part, frozen=True, kw_only=True):
     rows_before_up: int = 0
     #: `cursor`: what stands behind the marker while the composer is empty.
     placeholder: Pattern | None = None
+    #: `cursor`: how many columns at the right stay free, by which a broken line is known.
+    margin: int = 0
     #: `cursor`: a row that never stands below it, such as the upper edge of a dialog.
     never_below: Pattern | None = None
 

@@ -54,3 +54,16 @@ def test_another_program_in_the_pane_is_unknown() -> None:
     found = surface.read(Screen(rows=("$ › hello", "", ""), title="host", cursor=(0, 0)))
 
     assert (found.state, found.composer) == ("unknown", None)
+
+
+def test_a_dialog_that_is_not_painted_yet_has_no_name() -> None:
+    """The title is ahead of it; a wrong name would have the wrong question answered."""
+    screen = _capture("dialog-approval-exec")
+    asking = [
+        replace(screen, rows=screen.rows[:rows] + ("",) * (len(screen.rows) - rows)) for rows in (10, 30, 34)
+    ]
+    over_composer = replace(_capture("ready-after-success"), title=screen.title)
+
+    read = [surface.read(each) for each in (*asking, over_composer)]
+
+    assert {(each.state, each.dialog) for each in read} == {("blocked", "unknown")}

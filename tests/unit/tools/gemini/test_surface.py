@@ -54,3 +54,16 @@ def test_a_composer_is_found_while_the_cursor_is_elsewhere() -> None:
 def test_an_empty_screen_is_one_that_starts() -> None:
     """Nothing has been painted yet."""
     assert surface.read(Screen(rows=("",) * 5, title="host", cursor=(0, 0))).state == "starting"
+
+
+def test_a_dialog_that_is_not_painted_yet_has_no_name() -> None:
+    """The title is ahead of it; a wrong name would have the wrong question answered."""
+    screen = _capture("dialog-permission-shell")
+    asking = [
+        replace(screen, rows=screen.rows[:rows] + ("",) * (len(screen.rows) - rows)) for rows in (10, 30, 33)
+    ]
+    over_composer = replace(_capture("ready-after-success"), title=screen.title)
+
+    read = [surface.read(each) for each in (*asking, over_composer)]
+
+    assert {(each.state, each.dialog) for each in read} == {("blocked", "unknown")}
