@@ -104,7 +104,16 @@ class CliAgent:
 
     def wait(self, is_true: Callable[[], bool]) -> None:
         """Wait for a condition."""
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while not is_true():
-            assert time.monotonic() < deadline, "it never became true"
-            time.sleep(_POLL_SECONDS)
+        wait_for(is_true)
+
+
+def wait_for(is_true: Callable[[], bool], *, seconds: float = LIMIT_SECONDS) -> None:
+    """Return once the condition holds.
+
+    Raises:
+        AssertionError: It did not within *seconds*.
+    """
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, "it never became true"
+        time.sleep(_POLL_SECONDS)

@@ -4,11 +4,13 @@ Silence that is a CLI's habit is no contradiction: no hook after Escape, an idle
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from posthouse.tools.tool import Testimony
 from posthouse.tracking.evidence import AT_REST, AT_WORK, Evidences, Source
 from posthouse.tracking.sight import Sight
+
+_LATE = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ class Disagreement:
 
     between: tuple[Source, Source]
     words: str
-    #: Since when both have said what they say.
+    #: Since when it counts: both have said what they say, and a hook that is late has had its time.
     since: datetime
 
 
@@ -47,7 +49,10 @@ def find(known: Known, testimony: Testimony) -> Disagreement | None:
         words = _rests(known, testimony)
     if words is None:
         return None
-    return Disagreement(between=("hook", "screen"), words=words, since=max(hook.since, screen.since))
+    # A hook is a process, which a busy machine starts late: what it has not said yet takes longer to count.
+    grace = _LATE if screen.says in AT_REST else timedelta()
+    since = max(hook.since, screen.since) + grace
+    return Disagreement(between=("hook", "screen"), words=words, since=since)
 
 
 def _works_on(known: Known) -> str | None:
