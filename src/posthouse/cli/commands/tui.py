@@ -128,10 +128,10 @@ def check(call: Call) -> int:
     value = {"checked": len(found), "wrong": [_difference(each) for each in wrong]}
     shown = found if call.arguments.all else wrong
     rows = [_row(each) for each in shown]
-    empty = f"{len(found)} captures are read as a person read them"
+    empty = f"captures read as a person read them: {len(found)}"
     call.output.table(value, ("tool", "capture", "expected", "read"), rows, empty=empty)
     if wrong and not call.output.is_json:
-        call.output.line(f"{len(wrong)} of {len(found)} captures are read otherwise")
+        call.output.line(f"captures read otherwise: {len(wrong)} of {len(found)}")
     return 1 if wrong else 0
 
 

@@ -108,7 +108,7 @@ def test_all_captures_of_all_packs_are_read_right(run: Any) -> None:
     code, out = run("tui", "check")
 
     total = sum(len(captures.names(captures.folder_of(tool))) for tool in captures.tools())
-    assert (code, out) == (0, f"{total} captures are read as a person read them\n")
+    assert (code, out) == (0, f"captures read as a person read them: {total}\n")
 
 
 def test_a_capture_that_is_read_otherwise_is_shown_and_fails_the_check(run: Any, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_capture_that_is_read_otherwise_is_shown_and_fails_the_check(run: Any,
         },
     )
     code, out = run("tui", "check", "--tool", "claude", "--captures", str(tmp_path))
-    assert (code, out.splitlines()[-1]) == (1, "2 of 3 captures are read otherwise")
+    assert (code, out.splitlines()[-1]) == (1, "captures read otherwise: 2 of 3")
 
 
 def test_captures_elsewhere_need_a_tool_and_a_folder(run: Any, tmp_path: Path) -> None:
