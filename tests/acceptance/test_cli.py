@@ -154,3 +154,18 @@ def test_an_output_without_unicode_gets_what_it_can_show(posthouse: "Commands") 
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: posthouse agents COMMAND \\u2026\n")
+
+
+def test_doctor_says_when_a_clis_screens_are_read_by_an_older_pack(
+    posthouse: "Commands", tmp_path: Path
+) -> None:
+    """A release that nobody recorded is driven all the same, and the doubt is told."""
+    folder = tmp_path / "newer"
+    folder.mkdir()
+    (folder / "package.json").write_text('{"version": "9.9.9"}')
+    (folder / "claude").write_text("#!/bin/sh\n")
+    (folder / "claude").chmod(0o755)
+
+    done = posthouse.run("doctor", more={"PATH": f"{folder}:{os.environ['PATH']}"})
+
+    assert "claude: pack claude 2.1 is the nearest to 9.9.9, which nobody recorded" in done.stdout

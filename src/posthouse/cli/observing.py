@@ -102,7 +102,7 @@ def _screen(agent: Agent, found: Session) -> tuple[Phase, str]:
         return "unknown", "the program ended"
     if screen.in_mode:
         return "unknown", "a person scrolls in its terminal (copy mode); typing waits until that ends"
-    surface = tools.load(found.manifest.tool).read_surface(screen)
+    surface = tools.load(found.manifest.tool).read_surface(screen, found.manifest.tool_version)
     return _OF_SURFACE.get(
         surface.state, "unknown"
     ), f"the screen shows {surface.state}: {surface.evidence[0]}"

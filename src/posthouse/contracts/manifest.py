@@ -323,6 +323,12 @@ class Manifest(Strict, frozen=True, kw_only=True):
     def is_headless(self) -> bool:
         return self.backend in HEADLESS
 
+    @property
+    def tool_version(self) -> str | None:
+        """The CLI's version at the launch, where it was found out."""
+        policy = self.launch_policy_provenance
+        return None if policy is None else policy.detected_tool_version
+
 
 def section_of(backend: Backend) -> str:
     """The backend's own section of the manifest."""

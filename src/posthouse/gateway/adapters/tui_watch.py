@@ -37,6 +37,7 @@ class TuiWatch:
         #: The pane that runs the program now; None while none does.
         self.pane: Pane | None = None
         self._tool = tool
+        self._version = session.manifest.tool_version
         self._witnesses: Witnesses | None = None
         self._names: tuple[str, ...] = ()
         #: Looks come one after the other, so that an old one never covers a new one.
@@ -141,7 +142,7 @@ class TuiWatch:
         except Unavailable as error:
             return gone(str(error)), sight.of_nothing(str(error), is_attached=True)
         is_known = self.standing.is_known if is_same else await self._is_named(pane)
-        surface = self._tool.read_surface(screen)
+        surface = self._tool.read_surface(screen, self._version)
         standing = Standing(
             connectivity="connected",
             eligibility=eligibility_of(surface),

@@ -12,7 +12,6 @@ from posthouse import tools
 from posthouse.contracts import gateway_tui_http as wire
 from posthouse.contracts.gateway_files import Attach, TrackingTimings
 from posthouse.contracts.gateway_http import SubmitPromptPayload
-from posthouse.contracts.manifest import Manifest
 from posthouse.errors import InvalidInput
 from posthouse.gateway.adapter import AgentAdapter, AgentBusy, Prompt
 from posthouse.gateway.control import belief_view, tui_view
@@ -229,7 +228,7 @@ class TuiControl:
             tracked_session_id=identity,
             session_name=identity,
             tool=attach.backend_metadata.tool,
-            observed_tool_version=None if manifest is None else _version_of(manifest),
+            observed_tool_version=None if manifest is None else manifest.tool_version,
             tmux_session_name=attach.tmux_session_name,
             tmux_window_name=_WINDOW,
             agent_name=None if manifest is None else manifest.agent_name,
@@ -237,12 +236,6 @@ class TuiControl:
             manifest_path=attach.manifest_path,
             session_root=None if path is None else str(path.parent),
         )
-
-
-def _version_of(manifest: Manifest) -> str | None:
-    """The CLI's version at the launch, where it was found out."""
-    policy = manifest.launch_policy_provenance
-    return None if policy is None else policy.detected_tool_version
 
 
 def _about_pack(tool: str, version: str | None) -> str | None:
