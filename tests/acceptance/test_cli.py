@@ -162,10 +162,10 @@ def test_doctor_says_when_a_clis_screens_are_read_by_an_older_pack(
     """A release that nobody recorded is driven all the same, and the doubt is told."""
     folder = tmp_path / "newer"
     folder.mkdir()
-    (folder / "package.json").write_text('{"version": "9.9.9"}')
+    (folder / "package.json").write_text('{"name": "@anthropic-ai/claude-code", "version": "9.9.9"}')
     (folder / "claude").write_text("#!/bin/sh\n")
     (folder / "claude").chmod(0o755)
 
     done = posthouse.run("doctor", more={"PATH": f"{folder}:{os.environ['PATH']}"})
 
-    assert "claude: pack claude 2.1 is the nearest to 9.9.9, which nobody recorded" in done.stdout
+    assert "pack claude 2.1 is the nearest to 9.9.9, which nobody recorded" in done.stdout

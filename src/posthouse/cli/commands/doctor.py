@@ -12,7 +12,6 @@ from posthouse.cli.wiring import Wiring
 from posthouse.contracts import gateway_files as gf
 from posthouse.sessions import liveness
 from posthouse.support import files
-from posthouse.tools import packs
 
 
 def doctor(call: Call) -> int:
@@ -25,7 +24,6 @@ def doctor(call: Call) -> int:
     report: dict[str, Any] = {
         "ok": healthy,
         "pieces": [_piece(finding) for finding in findings],
-        "packs": _packs(findings),
         "logins": _logins(call.wiring),
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
@@ -51,22 +49,6 @@ def _piece(finding: Finding) -> dict[str, Any]:
         "problem": finding.problem,
         "get": piece.get if finding.is_missing else None,
     }
-
-
-def _packs(findings: list[Finding]) -> list[dict[str, Any]]:
-    """How the screens of each installed agent CLI are read."""
-    versions = {finding.piece.name: finding.version for finding in findings if not finding.is_missing}
-    served = [packs.pack_for(name, versions[name]) for name in versions if packs.packs_of(name)]
-    return [
-        {
-            "tool": each.pack.tool,
-            "version": each.version,
-            "pack": each.pack.name,
-            "nearest": each.is_nearest,
-            "note": each.sentence if each.is_nearest else None,
-        }
-        for each in served
-    ]
 
 
 def _logins(wiring: Wiring) -> list[dict[str, Any]]:
@@ -156,11 +138,6 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
             output.line()
             output.line(f"{finding.piece.name}: {finding.problem}. It {need} {finding.piece.enables}.")
             output.line(f"  get it with: {finding.piece.get}")
-    for pack in report["packs"]:
-        if pack["nearest"]:
-            output.line()
-            output.line(f"{pack['tool']}: {pack['note']}; its state may be read wrong")
-            output.line("  say so with a capture: posthouse tui record (docs/packs.md)")
     for login in report["logins"]:
         output.line()
         output.line(_login(login))
