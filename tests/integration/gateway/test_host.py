@@ -6,19 +6,18 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from posthouse.contracts import gateway_host as gh
+from posthouse.contracts import names
 from posthouse.gateway import attach, bindings, holder
 from posthouse.gateway.host import calling, roll
-from posthouse.gateway.host.calling import HostRefused
+from posthouse.gateway.host.calling import HostRefused, HostSilent
 from posthouse.sessions.session import Session
 from posthouse.support import processes
+from posthouse.testing.house import House
 
-# What `house` is, is told in conftest.py; tests can't import it from there.
-House = Any
 SECONDS = 60.0
 
 
@@ -26,17 +25,21 @@ SECONDS = 60.0
 def hosted(house: House) -> Iterator[House]:
     """The house, with its host ended after the test."""
     yield house
-    runtime = house.agents.roots.runtime
     for session in house.sessions:
         attach.detach(session, house.registry)
-    if (pid := calling.pid_of(runtime)) is not None:
+    end(house)
+
+
+def end(house: House) -> None:
+    """End the host, if there is one."""
+    if (pid := calling.pid_of(house.agents.roots.runtime)) is not None:
         os.kill(pid, signal.SIGTERM)
         assert processes.wait_exit(pid, seconds=SECONDS)
 
 
 def put_in(house: House, name: str, *, headless: bool = True) -> Session:
     """An agent whose gateway is in the host."""
-    session: Session = house.launch(headless=headless, name=name)
+    session = house.launch(headless=headless, name=name)
     attach.attach(session, house.registry, environment=os.environ, hosted=True)
     return session
 
@@ -45,6 +48,15 @@ def host_of(house: House) -> int:
     pid = calling.pid_of(house.agents.roots.runtime)
     assert pid is not None
     return pid
+
+
+def served(runtime_root: Path) -> tuple[gh.Tenancy, ...] | None:
+    """What the host serves; None while there is none that answers."""
+    try:
+        answer = calling.listing(runtime_root)
+    except HostSilent:
+        return None
+    return None if answer is None else answer.gateways
 
 
 def answers(house: House, session: Session) -> bool:
@@ -65,8 +77,8 @@ def test_gateways_in_a_host_are_as_they_would_be_alone(hosted: House) -> None:
     assert {one.pid for one in first if one} == {host}
     assert len({one.port for one in first if one}) == 5
     for session in sessions:
-        names = {str(path.relative_to(session.gateway_root)) for path in session.gateway_root.rglob("*")}
-        assert {"attach.json", "state.json", "queue.sqlite", "events.jsonl", "logs/gateway.log"} <= names
+        found = {str(path.relative_to(session.gateway_root)) for path in session.gateway_root.rglob("*")}
+        assert {"attach.json", "state.json", "queue.sqlite", "events.jsonl", "logs/gateway.log"} <= found
         assert (session.gateway_root / "run/gateway.pid").read_text() == f"{host}\n"
         assert hosted.read(session, "run/current-instance.json")["execution_mode"] == "detached_process"
         assert answers(hosted, session)
@@ -136,9 +148,8 @@ def test_there_is_one_host_for_one_runtime_root(hosted: House) -> None:
 def test_what_was_detached_while_the_host_was_dead_is_not_taken_up_again(hosted: House) -> None:
     """The roll is put right by whoever detaches, and the next host starts with what is left."""
     stays, goes = put_in(hosted, "stays"), put_in(hosted, "goes")
-    runtime, host = stays.runtime_root, host_of(hosted)
-    os.kill(host, signal.SIGTERM)
-    assert processes.wait_exit(host, seconds=SECONDS)
+    runtime = stays.runtime_root
+    end(hosted)
 
     attach.detach(goes, hosted.registry)
     assert calling.pid_of(runtime) is None
@@ -146,6 +157,29 @@ def test_what_was_detached_while_the_host_was_dead_is_not_taken_up_again(hosted:
 
     hosted.until(lambda: attach.live(stays) is not None, seconds=SECONDS)
     assert attach.live(goes) is None
+
+
+def test_a_host_that_dies_while_it_takes_one_in_or_lets_one_go_does_either(hosted: House) -> None:
+    """What is on the roll is served by its next life, what is off it is not; the caller can ask again."""
+    session = hosted.launch(headless=True, name="gpu")
+    environment = {**os.environ, names.CRASH_AT: "gateway on the roll#1"}
+    calling.ensure(session.runtime_root, environment)
+
+    with pytest.raises(HostSilent, match="does not answer"):
+        attach.attach(session, hosted.registry, environment=os.environ, hosted=True)
+    hosted.until(lambda: attach.live(session) is not None, seconds=SECONDS)
+    attach.attach(session, hosted.registry, environment=os.environ, hosted=True)
+    assert answers(hosted, session)
+
+    end(hosted)
+    calling.ensure(session.runtime_root, {**os.environ, names.CRASH_AT: "gateway off the roll#1"})
+    hosted.until(lambda: attach.live(session) is not None, seconds=SECONDS)
+    with pytest.raises(HostSilent, match="does not answer"):
+        attach.detach(session, hosted.registry)
+    hosted.until(lambda: served(session.runtime_root) == (), seconds=SECONDS)
+    assert attach.live(session) is None
+    attach.detach(session, hosted.registry)
+    assert not (session.gateway_root / "run/current-instance.json").exists()
 
 
 def test_strangers_and_nonsense_get_nothing_from_the_control_socket(hosted: House) -> None:

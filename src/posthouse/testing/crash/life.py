@@ -22,7 +22,8 @@ from posthouse.support import crashpoints
 
 _SECONDS = 60.0
 _POLL_SECONDS = 0.005
-_DEATH_NOTE = "crashpoint: "
+#: What a process says when it is killed at a step.
+DEATH_NOTE = "crashpoint: "
 #: `prctl`'s PR_SET_PDEATHSIG: no life outlives its worker.
 _DIE_WITH_PARENT = 1
 
@@ -77,8 +78,8 @@ class Life:
         if self._armed >= 0:
             os.close(self._armed)
             self._armed = -1
-        last = [line for line in self._said.read_text().splitlines() if line.startswith(_DEATH_NOTE)]
-        return last[-1].removeprefix(_DEATH_NOTE) if last else None
+        last = [line for line in self._said.read_text().splitlines() if line.startswith(DEATH_NOTE)]
+        return last[-1].removeprefix(DEATH_NOTE) if last else None
 
 
 class GatewayLife(Life):

@@ -15,7 +15,7 @@ from posthouse.gateway import attach, bindings
 from posthouse.support import crashpoints
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.crash.judging import Claim, judge
-from posthouse.testing.crash.life import Death, Life
+from posthouse.testing.crash.life import DEATH_NOTE, Death, Life
 from posthouse.testing.crash.scenarios import SCENARIOS, Scenario
 from posthouse.testing.crash.subject import OPEN, Subject
 from posthouse.testing.crash.trial import ANY_MOMENT, AgentKind, Result, Steps, Trial, Verdict, Victim
@@ -93,7 +93,9 @@ class Player:
         step = life.end()
         if trial.step == ANY_MOMENT:
             return (ANY_MOMENT if was_over else None), claims
-        return (trial.step if trial.victim == "bridge" else step), claims
+        if trial.victim == "bridge":
+            return (trial.step if subject.shows(f"{DEATH_NOTE}{trial.step}") else None), claims
+        return step, claims
 
     def _is_done(self, subject: Subject, scenario: Scenario, claims: list[Claim]) -> bool:
         """Whether all has ended that ends by itself: of a long work only what was asked about it."""
@@ -184,7 +186,6 @@ class Player:
         if subject.life is not None:
             subject.life.end()
         subject.stop_work()
-        subject.tidy()
 
 
 @contextmanager

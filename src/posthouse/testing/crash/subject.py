@@ -22,6 +22,7 @@ from posthouse.sessions import secrets
 from posthouse.sessions.session import Session
 from posthouse.support import files
 from posthouse.terminal import session as terminal
+from posthouse.terminal.screen import plain
 from posthouse.testing.crash.judging import Story
 from posthouse.testing.crash.life import GatewayLife
 from posthouse.testing.house import House
@@ -30,6 +31,8 @@ from posthouse.turns import runner
 _SECONDS = 60.0
 #: Each look is a question to the gateway, and a step of its own.
 _POLL_SECONDS = 0.03
+#: Who types does not take so long: a text that stands there longer was left by somebody who died.
+_LEFT_SECONDS = 1.0
 #: A receipt in one of these states has not come to its end.
 OPEN = ("accepted", "running")
 
@@ -58,6 +61,8 @@ class Subject:
         self._port = 0
         #: The request that a scenario has left waiting.
         self.waiting_id = ""
+        #: Since when a text stands in the composer while nobody types.
+        self._draft_since: float | None = None
 
     # --- its gateway -----------------------------------------------------------------------
 
@@ -116,13 +121,24 @@ class Subject:
             self._press("Escape")
 
     def tidy(self) -> None:
-        """Do what a person does who finds half a prompt in the composer: delete it."""
-        if not self.session.manifest.is_headless and self.surface() == "draft":
+        """Do what a person does who finds half a prompt in the composer for a while: delete it."""
+        if self.session.manifest.is_headless or self.surface() != "draft":
+            self._draft_since = None
+            return
+        now = time.monotonic()
+        self._draft_since = self._draft_since or now
+        if now - self._draft_since > _LEFT_SECONDS:
             self._press("C-u")
+            self._draft_since = None
 
     def surface(self) -> str:
         tool = tools.load(self.session.manifest.tool)
         return tool.read_surface(terminal.capture(self.session.tmux, self._pane_id())).state
+
+    def shows(self, text: str) -> bool:
+        """Whether the agent's pane shows *text*: a bridge has no other place for its last words."""
+        rows = terminal.capture(self.session.tmux, self._pane_id()).rows
+        return any(text in plain(row) for row in rows)
 
     def _press(self, key: str) -> None:
         self.session.tmux.run("send-keys", "-t", self._pane_id(), key)
@@ -136,6 +152,7 @@ class Subject:
         """Whether nothing waits, runs or is still being found out."""
         status = self.ask("GET", "/v1/status").body
         if status.get("active_execution") != "idle":
+            self._draft_since = None
             return False
         if self.session.manifest.is_headless:
             if runner.active(self.session.turns_root) is not None:
