@@ -15,7 +15,7 @@ from posthouse.contracts.manifest import LEGACY
 from posthouse.contracts.registry import Lifecycle, Record, Terminal
 from posthouse.errors import Conflict, InvalidInput, NotFound, PosthouseError, Unavailable
 from posthouse.sessions import chat as chats
-from posthouse.sessions import launch, liveness, publication, session, start
+from posthouse.sessions import launch, liveness, mail_skills, publication, session, start
 from posthouse.sessions.chat import StartMode
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.liveness import Agent
@@ -147,6 +147,7 @@ class Agents:
                 self.registry,
                 self.server,
                 open_mailbox=self._companions.open_mailbox,
+                warn=warn,
             )
 
     def registered(self, states: frozenset[str] | None = liveness.RUNNING) -> list[Agent]:
@@ -186,7 +187,14 @@ class Agents:
         with self.registry.locked(agent.agent_id):
             self._end(agent, reason=reason)
 
-    def relaunch(self, agent: Agent, mode: StartMode | None = "new", chat_id: str | None = None) -> Session:
+    def relaunch(
+        self,
+        agent: Agent,
+        mode: StartMode | None = "new",
+        chat_id: str | None = None,
+        *,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> Session:
         """Start the agent again from its manifest, in the same session and home.
 
         A live one is ended first. For a headless agent *mode* selects the next turn's chat; None
@@ -212,6 +220,8 @@ class Agents:
             if mode is not None:
                 found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
             publication.seed(found)
+            for text in mail_skills.provide(found):
+                warn(text)
             started = start.agent(found, chats.start_chat(mode, chat_id), self.roots)
             self._publish_state(agent.record, "active")
             return started

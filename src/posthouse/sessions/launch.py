@@ -16,7 +16,16 @@ from posthouse.contracts import identity
 from posthouse.contracts.events import Detail, Style
 from posthouse.contracts.manifest import Mailbox
 from posthouse.errors import Conflict, InvalidInput, PosthouseError
-from posthouse.sessions import blueprint, brain, mailbox_binding, publication, secrets, session, start
+from posthouse.sessions import (
+    blueprint,
+    brain,
+    mail_skills,
+    mailbox_binding,
+    publication,
+    secrets,
+    session,
+    start,
+)
 from posthouse.sessions.blueprint import Blueprint
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -165,12 +174,13 @@ def carry_out(
     server: Server,
     *,
     open_mailbox: Callable[[Session], None] = lambda made: None,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> Session:
     """Write, publish and start. On an error everything that was made is taken down again.
 
     *open_mailbox* makes the mailbox that the manifest names. It stays whatever becomes of the launch: an
-    address may have mail by then, and the next agent of that name finds it. The caller holds the registry
-    lock of the agent.
+    address may have mail by then, and the next agent of that name finds it. *warn* hears what the user should
+    know. The caller holds the registry lock of the agent.
 
     Raises:
         AgentDied: The program did not stay up.
@@ -183,6 +193,8 @@ def carry_out(
         raise SessionNameTaken(f"a tmux session {plan.tmux_session_name!r} is already there")
     try:
         made = _write(prepared)
+        for text in mail_skills.provide(made):
+            warn(text)
         open_mailbox(made)
         crashpoints.reach("mailbox opened")
         registry.publish(blueprint.record_of(plan))

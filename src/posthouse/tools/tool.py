@@ -214,6 +214,9 @@ class Tool(Protocol):
         Returns variables, possibly secret, that an inherited login adds to the program's own.
         """
 
+    def skills_folder(self, home: Path) -> Path:
+        """Where in *home* the CLI looks for skills, a folder for each."""
+
     def meaning(self, report: Report) -> Meaning | None:
         """What a hook's report says about the turn; None when it says nothing. Pure."""
 

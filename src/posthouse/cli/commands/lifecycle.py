@@ -149,7 +149,9 @@ def relaunch(call: Call) -> int:
         return _relaunch_all(call)
     if (arguments.chat_session_mode == "exact") != (arguments.chat_session_id is not None):
         raise UsageError("--chat-session-id goes with --chat-session-mode exact, and only with it")
-    made = call.wiring.agents.relaunch(call.agent(), arguments.chat_session_mode, arguments.chat_session_id)
+    made = call.wiring.agents.relaunch(
+        call.agent(), arguments.chat_session_mode, arguments.chat_session_id, warn=call.output.warning
+    )
     return _started(call, made, "relaunched")
 
 

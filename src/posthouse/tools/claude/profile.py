@@ -68,6 +68,9 @@ class ClaudeTool:
     def prepare_home(self, setup: Setup) -> Mapping[str, str]:
         return home.prepare(setup)
 
+    def skills_folder(self, home: Path) -> Path:
+        return home / "skills"
+
     def meaning(self, report: Report) -> Meaning | None:
         return hooks.MEANINGS.get(report.event)
 

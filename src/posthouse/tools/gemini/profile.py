@@ -66,6 +66,9 @@ class GeminiTool:
     def prepare_home(self, setup: Setup) -> Mapping[str, str]:
         return home.prepare(setup)
 
+    def skills_folder(self, home: Path) -> Path:
+        return home / ".gemini" / "skills"
+
     def meaning(self, report: Report) -> Meaning | None:
         return home.MEANINGS.get(report.event)
 

@@ -79,6 +79,9 @@ class ScriptedTool:
                 files.write_json(path, wanted, durable=True)
         return {}
 
+    def skills_folder(self, home: Path) -> Path:
+        return home / "skills"
+
     def meaning(self, report: Report) -> Meaning | None:
         return _MEANINGS.get(report.event)
 
