@@ -8,7 +8,7 @@ from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import fields
 from posthouse.errors import PosthouseError
-from posthouse.sessions import mailbox_binding
+from posthouse.sessions import mail_skills, mailbox_binding
 from posthouse.sessions.session import Session
 from posthouse.support import clock
 
@@ -57,6 +57,8 @@ def register(call: Call) -> int:
     binding = mailbox_binding.resolve(mailbox_binding.declared(payload), owner, moment=clock.now())
     mailboxes.provide(found, binding, mode=arguments.mode)
     bound = mailbox_binding.bind(found, binding, call.wiring.registry)
+    for text in mail_skills.provide(bound):
+        call.output.warning(text)
     return _show(call, bound, "register")
 
 
