@@ -34,15 +34,18 @@ class Found:
     looks_busy: bool = False
 
 
-def find(page: Page, pack: Composer) -> Found | None:
-    """The composer on *page*; None when something else stands in its place."""
+def find(page: Page, pack: Composer, *, is_working: bool) -> Found | None:
+    """The composer on *page*; None when something else stands in its place.
+
+    *is_working*: a turn runs, so that repaints may have the cursor anywhere.
+    """
     match pack.shape:
         case "ruled":
             return _ruled(page, pack)
         case "status":
             return _above_status(page, pack)
         case "cursor":
-            return _at_cursor(page, pack)
+            return _at_cursor(page, pack, is_working=is_working)
 
 
 def _ruled(page: Page, pack: Composer) -> Found | None:
@@ -108,15 +111,16 @@ def _blank_row(rows: Sequence[str], first: int) -> int:
     return next((row for row in range(first, len(rows)) if not rows[row]), len(rows))
 
 
-def _at_cursor(page: Page, pack: Composer) -> Found | None:
-    """The composer around the cursor. While it is elsewhere, or nobody told, the lowest below a rule.
+def _at_cursor(page: Page, pack: Composer, *, is_working: bool) -> Found | None:
+    """The composer around the cursor; where that is not to be trusted, the lowest below a rule.
 
     Past prompts look just the same, but for the rule.
     """
     rows = page.rows
     first = None if page.cursor is None else _around(rows, pack, page.cursor[1])
     is_at_cursor = first is not None
-    first = _lowest(rows, pack) if first is None else first
+    if first is None and (page.cursor is None or is_working):
+        first = _lowest(rows, pack)
     if first is None:
         return None
     mode = _mode(pack, rows[first])

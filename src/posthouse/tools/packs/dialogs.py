@@ -55,8 +55,11 @@ def find(page: Page, pack: Dialog, *, first: int, title: TitleWord | None) -> As
 def half_painted(page: Page, pack: Dialog, *, first: int) -> str | None:
     """The name of a dialog that stands unfinished below its upper edge; `unknown` where it has no heading.
 
-    None when there is no such edge, or when what stands below it looks like a composer.
+    None when there is no such edge, or when what stands below it looks like a composer. Boxes of the
+    conversation have such edges too, so it is told only where dialogs have headings.
     """
+    if pack.heading is None:
+        return None
     top = _top(page.rows, pack, first)
     below = next((row for row in page.rows[top:] if row), "")
     if top == first or not below or below[0] == pack.cursor:

@@ -25,7 +25,7 @@ class View:
 
     @cached_property
     def composer(self) -> Found | None:
-        return composers.find(self.page, self.pack.composer)
+        return composers.find(self.page, self.pack.composer, is_working=self.title == "active")
 
     @cached_property
     def title(self) -> TitleWord | None:

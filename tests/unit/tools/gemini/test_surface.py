@@ -44,11 +44,17 @@ def test_a_prompt_of_the_past_is_no_composer() -> None:
     assert surface.read(replace(screen, title="◇  Ready (x)")).composer is None
 
 
-def test_a_composer_is_found_while_the_cursor_is_elsewhere() -> None:
-    """A repaint moves it, and a pane may be resized between two answers of tmux: then the rule tells."""
-    screen = _capture("ready-empty")
+def test_a_cursor_outside_of_the_screen_is_in_no_composer() -> None:
+    """A pane may have been resized between two answers of tmux, or the program is not up yet."""
+    assert surface.read(replace(_capture("ready-empty"), cursor=(0, 999))).state == "unknown"
 
-    assert surface.read(replace(screen, cursor=(0, 999))) == surface.read(screen)
+
+def test_a_composer_is_found_while_a_repaint_has_the_cursor_elsewhere() -> None:
+    """While a turn runs, or nobody tells where the cursor is, the rule above it tells."""
+    busy, idle = _capture("active-streaming"), _capture("ready-empty")
+
+    assert surface.read(replace(busy, cursor=(40, 3))) == surface.read(busy)
+    assert surface.read(replace(idle, cursor=None)) == surface.read(idle)
 
 
 def test_an_empty_screen_is_one_that_starts() -> None:
