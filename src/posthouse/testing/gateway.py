@@ -15,6 +15,7 @@ from posthouse.gateway.adapter import (
     Ending,
     NoRawInput,
     Prompt,
+    PromptFailed,
     RunningTurn,
     Standing,
     Step,
@@ -48,6 +49,9 @@ class FakeAgent:
         self._is_ready = asyncio.Event()
         self._is_ready.set()
         self._is_held = False
+        self._works_on = False
+        #: Whether a TUI's transcript has the end of a turn as soon as its beginning.
+        self.ends_by_itself = False
         self._turn: _FakeTurn | None = None
         #: Every prompt that reached it, in order.
         self.received: list[Prompt] = []
@@ -126,6 +130,13 @@ class FakeAgent:
         """Keep turns from ending until `let_go`, or until they are interrupted."""
         self._is_held = True
 
+    def work_on(self) -> None:
+        """Take prompts as an agent does whose turns go on until they are interrupted."""
+        if self._is_headless:
+            self.hold()
+        else:
+            self._works_on = True
+
     def let_go(self) -> None:
         self._is_held = False
         if self._turn is not None:
@@ -145,6 +156,7 @@ class FakeAgent:
             raise AgentGone(self._standing.detail)
 
     async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
+        self._require(prompt)
         self.received.append(prompt)
         self.received_while_busy.append(while_busy)
         if isinstance(self.failure, AgentBusy):
@@ -152,16 +164,41 @@ class FakeAgent:
         for step in self._steps():
             tell(step)
         if not self._is_headless and self.failure is None:
-            self.transcript.append(Exchange(prompt=prompt.text, submitted_at_utc=_now()))
+            self._take(prompt)
         if self._is_held:
-            self._turn = _FakeTurn(prompt.turn_id)
-            try:
-                await self._turn.ended()
-            finally:
-                self._turn = None
+            await self._last()
         if self._is_headless:
             tell(self._ending())
         self._fail_if_told()
+
+    def _require(self, prompt: Prompt) -> None:
+        if self._standing.connectivity == "unavailable":
+            raise AgentGone(self._standing.detail)
+        if prompt.instance_id not in (None, self._standing.instance_id):
+            raise AgentBusy("another instance has taken its place")
+
+    def _take(self, prompt: Prompt) -> None:
+        """Write a TUI's prompt into its transcript; its turn ends at once, or goes on until it is stopped."""
+        outcome: Outcome | None = "success" if self.ends_by_itself else None
+        answer = self.answer if self.ends_by_itself else None
+        self.transcript.append(
+            Exchange(prompt=prompt.text, submitted_at_utc=_now(), outcome=outcome, answer=answer)
+        )
+        if self._works_on:
+            self._turn = _FakeTurn(prompt.turn_id, on_end=self._forget_turn)
+
+    async def _last(self) -> None:
+        """Keep a turn going until somebody ends it; an interrupted headless one has failed."""
+        self._turn = turn = _FakeTurn(self.received[-1].turn_id)
+        try:
+            await turn.ended()
+        finally:
+            self._turn = None
+        if turn.was_interrupted and self._is_headless:
+            self.failure = _Interrupted("the turn was interrupted")
+
+    def _forget_turn(self) -> None:
+        self._turn = None
 
     def _steps(self) -> Sequence[Step]:
         if self._is_headless:
@@ -170,6 +207,8 @@ class FakeAgent:
         return _STEPS_TYPED if self.failure is None else _STEPS_TYPED[:1]
 
     def _ending(self) -> Ending:
+        if isinstance(self.failure, _Interrupted):
+            return Ending(outcome="interrupted", evidence=_TEST, error=str(self.failure))
         if self.failure is not None:
             return Ending(outcome="failed", evidence=_TEST, error=str(self.failure))
         return Ending(outcome="completed", evidence=_TEST, answer=self.answer, usage=self.usage)
@@ -191,7 +230,7 @@ class FakeAgent:
         return Ending(outcome=self.left_turns[turn_id], evidence=_TEST)
 
     async def exchanges(self) -> Sequence[Exchange]:
-        return list(self.transcript)
+        return tuple(self.transcript)
 
     def end_turn(self, answer: str = "done", *, outcome: Outcome = "success") -> None:
         """Write the end of the last prompt into the transcript, and show a ready TUI."""
@@ -233,21 +272,29 @@ def _shown(
     )
 
 
+class _Interrupted(PromptFailed):
+    """The turn of a headless agent was interrupted."""
+
+
 class _FakeTurn:
     """A turn that ends when it is told to."""
 
-    def __init__(self, turn_id: str | None) -> None:
+    def __init__(self, turn_id: str | None, *, on_end: Callable[[], None] = lambda: None) -> None:
         self.turn_id = turn_id
+        self._on_end = on_end
         self._is_over = asyncio.Event()
+        self.was_interrupted = False
 
     def end(self) -> None:
         self._is_over.set()
+        self._on_end()
 
     async def ended(self) -> None:
         await self._is_over.wait()
 
     async def interrupt(self) -> bool:
         was_running = not self._is_over.is_set()
+        self.was_interrupted = was_running
         self.end()
         return was_running
 

@@ -2,7 +2,9 @@
 
 import asyncio
 
-from posthouse.gateway.adapter import Prompt
+import pytest
+
+from posthouse.gateway.adapter import Prompt, PromptFailed
 from posthouse.gateway.beginning import Beginning
 from posthouse.gateway.slot import Slot
 from posthouse.testing.gateway import FakeAgent
@@ -13,13 +15,15 @@ def test_a_turn_that_begins_after_the_interrupt_is_interrupted() -> None:
 
     async def story() -> tuple[bool, int]:
         slot, agent = Slot(), FakeAgent()
+        agent.appear()
         agent.hold()
         async with slot.work("a request"):
             interrupting = asyncio.create_task(Beginning(agent, slot).interrupt())
             await asyncio.sleep(0)
             assert not interrupting.done()
             turn = asyncio.create_task(agent.carry_out(Prompt(text="long")))
-            await asyncio.wait([turn])
+            with pytest.raises(PromptFailed):
+                await turn
             return await interrupting, len(agent.received)
 
     assert asyncio.run(story()) == (True, 1)
@@ -30,6 +34,7 @@ def test_work_that_ends_without_a_turn_leaves_the_next_one_alone() -> None:
 
     async def story() -> tuple[bool, bool]:
         slot, agent = Slot(), FakeAgent()
+        agent.appear()
         agent.hold()
         async with slot.work("the first"):
             interrupting = asyncio.create_task(Beginning(agent, slot).interrupt())

@@ -195,7 +195,7 @@ def test_an_interrupt_acts_at_once_on_what_runs(opened: Opener, until: Until, ma
             await until(lambda: gateway.status().queue_depth == 1)
 
             assert rows(made_session) == [
-                ("submit_prompt", "completed", None),
+                ("submit_prompt", "failed", "the turn was interrupted"),
                 ("submit_prompt", "running", None),
                 ("interrupt", "completed", None),
             ]

@@ -1,0 +1,254 @@
+"""What every agent adapter promises. The fake passes too, which is why tests may use it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+import pytest
+
+from posthouse.errors import PosthouseError
+from posthouse.gateway import adapters
+from posthouse.gateway.adapter import (
+    AgentAdapter,
+    AgentBusy,
+    AgentGone,
+    Ending,
+    NoRawInput,
+    Prompt,
+    Step,
+)
+from posthouse.sessions.session import Session
+from posthouse.terminal import keys
+from posthouse.terminal import session as terminal
+from posthouse.testing.gateway import FakeAgent
+from posthouse.turns.runner import new_turn_id
+
+# What `house` is, is told in conftest.py; tests can't import it from there.
+House = Any
+#: A loaded machine starts a program in seconds.
+LIMIT_SECONDS = 60.0
+HEADLESS_STEPS = ["submitted", "acknowledged"]
+TYPED_STEPS = ["typed", "submitted", "acknowledged"]
+
+
+class Subject(Protocol):
+    """One agent behind an open adapter, and what a test can make it do."""
+
+    adapter: AgentAdapter
+
+    def answering(self) -> str:
+        """A prompt whose turn ends by itself, soon."""
+
+    def lasting(self) -> str:
+        """A prompt whose turn goes on until it is interrupted."""
+
+    async def go_away(self) -> None:
+        """End the agent."""
+
+
+class Real:
+    """A scripted agent in a real tmux."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.adapter = adapters.of(session)
+
+    def answering(self) -> str:
+        return "hello [[say hello]]"
+
+    def lasting(self) -> str:
+        return "long [[wait 600]]"
+
+    async def go_away(self) -> None:
+        await asyncio.to_thread(terminal.kill, self._session.tmux, self._session.tmux_session_name)
+
+
+class Fake:
+    """An agent in memory."""
+
+    def __init__(self, *, is_headless: bool) -> None:
+        self._agent = FakeAgent(is_headless=is_headless)
+        self._agent.appear()
+        self.adapter: AgentAdapter = self._agent
+
+    def answering(self) -> str:
+        self._agent.ends_by_itself = True
+        return "hello"
+
+    def lasting(self) -> str:
+        self._agent.work_on()
+        return "long"
+
+    async def go_away(self) -> None:
+        self._agent.vanish()
+
+
+Opener = Callable[[], AbstractAsyncContextManager[Subject]]
+
+
+@pytest.fixture(params=["fake headless", "fake tui", "headless", "tui"])
+def opened(request: pytest.FixtureRequest, house: House) -> Opener:
+    """Opens the adapter of an agent that stands ready."""
+    kind, is_headless = request.param, "headless" in request.param
+    session = None if "fake" in kind else house.launch(headless=is_headless)
+
+    @asynccontextmanager
+    async def opener() -> AsyncIterator[Subject]:
+        subject = Fake(is_headless=is_headless) if session is None else Real(session)
+        await subject.adapter.open(lambda: None)
+        try:
+            async with asyncio.timeout(LIMIT_SECONDS):
+                await subject.adapter.wait_ready()
+            yield subject
+        finally:
+            await subject.adapter.close()
+
+    return opener
+
+
+def run(opened: Opener, story: Callable[[Subject], Awaitable[None]]) -> None:
+    async def told() -> None:
+        async with opened() as subject, asyncio.timeout(LIMIT_SECONDS):
+            await story(subject)
+
+    asyncio.run(told())
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    while not await condition():
+        await asyncio.sleep(0.02)
+
+
+def prompt(subject: Subject, text: str, **more: Any) -> Prompt:
+    return Prompt(text=text, turn_id=new_turn_id() if subject.adapter.is_headless else None, **more)
+
+
+def test_a_prompt_is_told_step_by_step_to_its_end(opened: Opener) -> None:
+    """Each step once, in order; a headless turn's end before it returns, a TUI's in its transcript."""
+
+    async def story(subject: Subject) -> None:
+        heard: list[Step | Ending] = []
+        asked = prompt(subject, subject.answering())
+        await subject.adapter.carry_out(asked, tell=heard.append)
+        steps = [news.stage for news in heard if isinstance(news, Step)]
+        endings = [news.outcome for news in heard if isinstance(news, Ending)]
+
+        async def has_ended() -> bool:
+            told = await subject.adapter.exchanges()
+            return [one.outcome for one in told] == ["success"]
+
+        if subject.adapter.is_headless:
+            assert (steps, endings, await subject.adapter.exchanges()) == (
+                HEADLESS_STEPS,
+                ["completed"],
+                (),
+            )
+        else:
+            # A TUI may be seen to work before its transcript says so.
+            assert (steps, endings) in ((TYPED_STEPS, []), (TYPED_STEPS[:2], []))
+            await until(has_ended)
+            (exchange,) = await subject.adapter.exchanges()
+            assert exchange.prompt == asked.text
+        assert all(news.evidence for news in heard)
+
+    run(opened, story)
+
+
+def test_a_turn_can_be_interrupted_once(opened: Opener) -> None:
+    """While it runs it is there to be interrupted; afterwards there is none."""
+
+    async def story(subject: Subject) -> None:
+        adapter = subject.adapter
+        assert await adapter.running_turn() is None
+        asked = prompt(subject, subject.lasting())
+        heard: list[Step | Ending] = []
+        giving = asyncio.create_task(adapter.carry_out(asked, tell=heard.append))
+
+        async def is_at_work() -> bool:
+            return await adapter.running_turn() is not None
+
+        await until(is_at_work)
+        turn = await adapter.running_turn()
+        assert turn is not None
+        assert turn.turn_id == asked.turn_id
+        if not adapter.is_headless:
+            await giving
+
+        async def was_interrupted() -> bool:
+            await turn.interrupt()
+            return await adapter.running_turn() is None
+
+        await until(was_interrupted)
+        if adapter.is_headless:
+            with pytest.raises(PosthouseError):
+                await giving
+            assert [news.outcome for news in heard if isinstance(news, Ending)] == ["interrupted"]
+
+    run(opened, story)
+
+
+def test_another_instance_gets_nothing(opened: Opener) -> None:
+    """What was meant for an agent that was replaced is refused, and nothing is told."""
+
+    async def story(subject: Subject) -> None:
+        heard: list[Step | Ending] = []
+        meant = prompt(subject, subject.answering(), instance_id="somebody else")
+
+        with pytest.raises(AgentBusy):
+            await subject.adapter.carry_out(meant, tell=heard.append)
+        assert heard == []
+
+    run(opened, story)
+
+
+def test_an_agent_that_is_there_says_who_it_is(opened: Opener) -> None:
+    """Connected, ready, and the same instance at every look; a headless one has no screen."""
+
+    async def story(subject: Subject) -> None:
+        adapter = subject.adapter
+        first, second = await adapter.look(), adapter.standing
+
+        assert (first.connectivity, first.eligibility, first.is_known) == ("connected", "ready", True)
+        assert first.instance_id is not None
+        assert first.instance_id == second.instance_id
+        assert (adapter.sight is None) == adapter.is_headless
+
+    run(opened, story)
+
+
+def test_raw_keys_are_for_tuis(opened: Opener) -> None:
+    """A headless agent refuses them; a TUI shows what was typed."""
+
+    async def story(subject: Subject) -> None:
+        typed = keys.parse("abc")
+        if subject.adapter.is_headless:
+            with pytest.raises(NoRawInput):
+                await subject.adapter.press(typed)
+        else:
+            await subject.adapter.press(typed)
+
+    run(opened, story)
+
+
+def test_an_agent_that_is_gone_is_said_to_be(opened: Opener) -> None:
+    """Nothing can be given to it, nobody waits for it for ever, and no turn of it is made up."""
+
+    async def story(subject: Subject) -> None:
+        adapter = subject.adapter
+        assert await adapter.end_of("turn-that-never-was") is None
+        asked = prompt(subject, subject.answering())
+        await subject.go_away()
+
+        async def is_gone() -> bool:
+            return (await adapter.look()).connectivity == "unavailable"
+
+        await until(is_gone)
+        assert (adapter.standing.instance_id, bool(adapter.standing.detail)) == (None, True)
+        with pytest.raises(AgentGone):
+            await adapter.wait_ready()
+        with pytest.raises(AgentGone):
+            await adapter.carry_out(asked)
+        assert await adapter.running_turn() is None
+
+    run(opened, story)
