@@ -119,3 +119,17 @@ def test_what_a_killed_demo_left_is_used_again(demo: Demo) -> None:
     assert demo.health() == {}
     assert demo.posthouse.tmux("list-sessions") == ""
     assert not (demo.posthouse.folder / "runtime").exists()
+
+
+def test_the_demo_s_agents_write_to_each_other(demo: Demo) -> None:
+    """Both parts of the demo have mailboxes in its own root, and mail goes from one to the other."""
+    demo.up()
+    posthouse = demo.posthouse
+    sent = posthouse.json(
+        *("agents", "mail", "send", "demo-tui", "--to", "demo-headless@houmao.localhost"),
+        *("--subject", "hello", "--body-content", "from the TUI"),
+    )
+    (got,) = posthouse.json("agents", "mail", "list", "demo-headless")["messages"]
+
+    assert got["message_ref"] == sent["message"]["message_ref"]
+    assert (got["sender"]["address"], got["unread"]) == ("demo-tui@houmao.localhost", True)

@@ -140,6 +140,11 @@ def _what_next(table: list[Shown], prefix: str, down: str) -> str:
         data = shlex.quote(body)
         lines.append(f"  curl -s {address}/v1/requests -H 'content-type: application/json' -d {data}")
         lines.append(f"  curl -s {address}/v1/status")
+    lines.append(
+        f"  {prefix} agents mail send demo-tui --to demo-headless@houmao.localhost --subject hello "
+        "--body-content 'any news?'"
+    )
+    lines.append(f"  {prefix} agents mail list demo-headless")
     lines.append(f"  {prefix} agents list")
     lines.append("")
     lines.append(f"Ctrl-C here stops it, as does `{down}`.")

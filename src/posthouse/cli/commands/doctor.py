@@ -4,12 +4,13 @@ import os
 from typing import Any
 
 from posthouse import tools
-from posthouse.cli import believing, describe, humane, pieces
+from posthouse.cli import believing, describe, gateways, humane, pieces
 from posthouse.cli.call import Call
 from posthouse.cli.output import Cell, Output, encode
 from posthouse.cli.pieces import Finding
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts import gateway_files as gf
+from posthouse.errors import PosthouseError
 from posthouse.sessions import liveness
 from posthouse.support import files
 
@@ -28,6 +29,7 @@ def doctor(call: Call) -> int:
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
         "broken_queues": _broken_queues(call.wiring),
+        "notifiers_without_backoff": _notifiers_without_backoff(call.wiring),
         "drifting": _drifting(call.wiring),
         "packs": _packs(),
     }
@@ -94,6 +96,22 @@ def _live(wiring: Wiring) -> dict[str, Any]:
     }
 
 
+def _notifiers_without_backoff(wiring: Wiring) -> list[str]:
+    """Agents whose notifier wakes them for the same old mail at every interval, for ever."""
+    named = []
+    for agent in liveness.registered(wiring.registry):
+        client = None if agent.session is None else gateways.client_of(wiring, agent.session)
+        if client is None:
+            continue
+        try:
+            notifier = client.notifier()
+            if notifier["enabled"] and client.wake_settings()["backoff_max_seconds"] is None:
+                named.append(agent.name)
+        except PosthouseError:
+            continue  # it does not answer; what is wrong with it is told above
+    return named
+
+
 def _broken_queues(wiring: Wiring) -> list[str]:
     """Queues that gateways found broken and set aside: what waited there was not carried out."""
     from posthouse.queue import set_aside_at  # asyncio comes with it
@@ -152,6 +170,12 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
         output.line(
             f"{one['agent']}: the screens of {one['tool']} may have changed: {one['detail']}; "
             "see `posthouse tui record`"
+        )
+    for name in report["notifiers_without_backoff"]:
+        output.line()
+        output.line(f"{name} is woken for the same mail at every interval, and each time costs a turn")
+        output.line(
+            f"  agents gateway mail-notifier enable {name} --interval-seconds N --backoff-max-seconds 3600"
         )
     for path in report["broken_queues"]:
         output.line()
