@@ -1,6 +1,7 @@
 """Mail addresses and principals: which are allowed, and what follows from an agent's name."""
 
 import re
+from functools import lru_cache
 
 from posthouse.contracts import names
 from posthouse.errors import InvalidInput
@@ -38,6 +39,7 @@ def check(text: str) -> str:
     return address
 
 
+@lru_cache(maxsize=4096)
 def is_address(text: str) -> bool:
     """Whether *text* is a full mail address, and thereby one safe path segment."""
     return _ADDRESS.match(text) is not None and ".." not in text and len(text) <= _MAX_CHARS

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from posthouse.contracts import mail_address, mail_notice, names
@@ -129,20 +130,32 @@ def _participants(value: Any, where: str) -> tuple[Participant, ...]:
     return tuple(_participant(one, f"{where}[{index}]") for index, one in enumerate(value))
 
 
-_PARTICIPANT = frozenset(Participant.__dataclass_fields__)
+_PARTS = tuple(Participant.__dataclass_fields__)
+_PARTICIPANT = frozenset(_PARTS)
 
 
 def _participant(value: Any, where: str) -> Participant:
     _keys(value, _PARTICIPANT, ("principal_id", "address"), where)
-    if not isinstance(value["address"], str) or not mail_address.is_address(value["address"]):
-        raise BadDocument(f"{where}.address is {str(value['address'])[:80]!r}, which is no address")
-    return Participant(
-        principal_id=_text(value["principal_id"], f"{where}.principal_id"),
-        address=value["address"],
-        display_name=_optional(value.get("display_name"), f"{where}.display_name"),
-        manifest_path_hint=_optional(value.get("manifest_path_hint"), f"{where}.manifest_path_hint"),
-        role=_optional(value.get("role"), f"{where}.role"),
-    )
+    parts = tuple(value.get(name) for name in _PARTS)
+    for name, part in zip(_PARTS, parts, strict=True):
+        if part is not None and not isinstance(part, str):
+            raise BadDocument(f"{where}.{name} is no text")
+    try:
+        return _known(*parts)
+    except BadDocument as error:
+        raise BadDocument(f"{where}.{error}") from None
+
+
+@lru_cache(maxsize=4096)
+def _known(*parts: str | None) -> Participant:
+    """The same few people stand in thousands of documents."""
+    given = dict(zip(_PARTS, parts, strict=True))
+    address = given.pop("address") or ""
+    if not mail_address.is_address(address):
+        raise BadDocument(f"address is {address[:80]!r}, which is no address")
+    principal_id = _text(given.pop("principal_id"), "principal_id")
+    told = {name: _optional(part, name) for name, part in given.items()}
+    return Participant(principal_id=principal_id, address=address, **told)
 
 
 _ATTACHMENT = frozenset(DocumentAttachment.__dataclass_fields__)

@@ -55,26 +55,29 @@ def deliver(root: Root, staged: Path, document: Document) -> None:
     addresses = [document.sender.address, *(one.address for one in document.receivers)]
     with locks.hold(root, addresses, index=True):
         recovery.settle_held(root)
-        places = _checked_places(root, document)
-        _give_name(root, staged, document)
-        try:
-            placing.link_all(root, document, places)
-            with databases.opened(root.index) as index:
-                placing.commit(index, root, document, places)
-        except (MailTrouble, sqlite3.Error):
-            if not recovery.settle(root, staged, document):
-                raise
-        staged.unlink(missing_ok=True)
+        with databases.opened(root.index) as index:
+            _deliver(index, root, staged, document)
 
 
-def _checked_places(root: Root, document: Document) -> list[Place]:
-    with databases.opened(root.index) as index:
-        _check_owner(index, root, document.sender, is_sender=True)
-        for one in document.receivers:
-            _check_owner(index, root, one, is_sender=False)
-        if databases.run(index, "has_message", message_id=document.message_id).fetchone():
-            raise BadMail(f"{root.path} has a message {document.message_id} already")
-        return placing.places_of(index, document)
+def _deliver(index: sqlite3.Connection, root: Root, staged: Path, document: Document) -> None:
+    places = _checked_places(index, root, document)
+    _give_name(root, staged, document)
+    try:
+        placing.link_all(root, document, places)
+        placing.commit(index, root, document, places)
+    except (MailTrouble, sqlite3.Error):
+        if not recovery.settle(root, staged, document):
+            raise
+    staged.unlink(missing_ok=True)
+
+
+def _checked_places(index: sqlite3.Connection, root: Root, document: Document) -> list[Place]:
+    _check_owner(index, root, document.sender, is_sender=True)
+    for one in document.receivers:
+        _check_owner(index, root, one, is_sender=False)
+    if databases.run(index, "has_message", message_id=document.message_id).fetchone():
+        raise BadMail(f"{root.path} has a message {document.message_id} already")
+    return placing.places_of(index, document)
 
 
 def _check_owner(index: sqlite3.Connection, root: Root, one: Participant, *, is_sender: bool) -> None:

@@ -28,6 +28,7 @@ from posthouse.mailbox.filesystem.state import Change, State
 from posthouse.mailbox.message import (
     ARCHIVE,
     INBOX,
+    SENT,
     Answer,
     Draft,
     Enclosure,
@@ -223,7 +224,20 @@ class FilesystemMailbox:
             if not isinstance(error, MailTrouble):  # after which it may have been delivered all the same
                 attachments.discard(self.root, enclosed)
             raise
-        return reading.of_document(document, self._state(document.message_id, None), with_body=True)
+        return reading.of_document(document, self._state_of_new(document), with_body=True)
+
+    def _state_of_new(self, document: Document) -> State:
+        """How this mailbox holds what was just delivered."""
+        is_mine = any(one.address == self.address for one in document.receivers)
+        return State(
+            message_id=document.message_id,
+            thread_id=document.thread_id,
+            created_at_utc=document.created_at_utc,
+            is_read=int(not is_mine),
+            is_answered=0,
+            is_archived=0,
+            box_name=INBOX if is_mine else SENT,
+        )
 
     def _state(self, message_ref: str, box: str | None) -> State:
         [found] = state.states(self._owner(), [reading.message_id(message_ref)])

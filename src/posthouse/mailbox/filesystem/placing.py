@@ -84,7 +84,7 @@ def commit(index: sqlite3.Connection, root: Root, document: Document, places: Se
     with ExitStack() as stack:
         opened = _attach(stack, index, first)
         with databases.transaction(index):
-            _catalogue(index, root, document, places)
+            catalogue(index, root, document, places)
             _put_all(index, document, opened)
             crashpoints.reach("message entered")
     crashpoints.reach("message committed")
@@ -158,7 +158,8 @@ def put(
     run_box(connection, "count_thread", name, thread_id=document.thread_id)
 
 
-def _catalogue(index: sqlite3.Connection, root: Root, document: Document, places: Sequence[Place]) -> None:
+def catalogue(index: sqlite3.Connection, root: Root, document: Document, places: Sequence[Place]) -> None:
+    """Enter what the index knows of a message: its fields and its links."""
     owners = {place.registration.address: place.registration for place in places}
     enter(index, root, document, owners)
     for place in places:

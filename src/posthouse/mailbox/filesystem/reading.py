@@ -45,7 +45,7 @@ def message_id(ref: str) -> str:
     return bare
 
 
-def load(path: Path) -> Document:
+def load(path: Path | str) -> Document:
     """The document at *path*, read without following a link.
 
     Raises:
@@ -78,7 +78,8 @@ def _content(descriptor: int, size: int) -> bytes:
 
 def message(root: Root, state: State, *, with_body: bool) -> Message:
     """One message of a mailbox. Where its document is lost or damaged, as far as the index knows it."""
-    path = root.document(state.message_id, state.created_at_utc[:10])
+    # A text, because a listing makes thousands of them, and a Path costs as much as reading the file.
+    path = f"{root.path}/messages/{state.created_at_utc[:10]}/{state.message_id}.md"
     try:
         document = load(path)
     except (BadDocument, MailTrouble) as error:
