@@ -85,12 +85,12 @@ class Belief:
     @property
     def facts(self) -> Mapping[str, str]:
         """All that counts as a change when it changes, by the contract's names."""
-        told = self.turn
+        last = self.turn.last.in_contract
         return {
             **self.surface.named(),
-            "turn_phase": told.phase,
-            "last_turn_result": told.last.result,
-            "last_turn_source": told.last.source,
+            "turn_phase": self.turn.phase,
+            "last_turn_result": last.result,
+            "last_turn_source": last.source,
         }
 
     @property

@@ -38,6 +38,13 @@ class LastTurn:
     at: datetime | None = None
     #: Which error, where something tells.
     error_kind: ErrorKind | None = None
+    #: It was a compaction, and failed.
+    lost_context: bool = False
+
+    @property
+    def in_contract(self) -> "LastTurn":
+        """The same in the contract's words: a failed compaction degrades the chat, and is no failure."""
+        return LastTurn() if self.lost_context else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +108,10 @@ def turn_after(
     rested = replace(turn, rested_at=turn.rested_at or at)
     proof = None if turn.authority == "none" else _proof(rested, sight, evidence, at, timings, testimony)
     if proof is not None:
-        kind = sight.surface.error_kind if proof == "error" else None
-        ending = LastTurn(result=_RESULTS[proof], source=turn.authority, at=at, error_kind=kind)
+        ending = LastTurn(result=_RESULTS[proof], source=turn.authority, at=at)
+        if proof == "error":
+            lost_context = sight.surface.chat_context == "degraded"
+            ending = replace(ending, error_kind=sight.surface.error_kind, lost_context=lost_context)
         return TurnBelief(phase="ready", last=ending, settled=sight.ended)
     return _unproved(rested, sight, at=at, timings=timings)
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from posthouse import tools
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.terminal.screen import Surface, SurfaceState
+from posthouse.tools.packs import captures
 from posthouse.tracking import tracker
 from posthouse.tracking.sight import Ended, Sight
 from posthouse.tracking.tracker import Belief
@@ -79,6 +81,10 @@ STORIES: dict[str, tuple[list[Step], tuple[str, str, str]]] = {
         [note, look("active"), look("ready"), look("active"), look("ready", ended=NEW)],
         ("ready", "success", "surface_inference"),
     ),
+    "an error that only the screen shows": (
+        [look("ready"), look("active"), look("ready", outcome="error")],
+        ("ready", "known_failure", "surface_inference"),
+    ),
     "a question in the middle of a turn": (
         [note, look("active"), look("blocked", dialog="permission", composer=None)],
         ("unknown", "none", "none"),
@@ -117,6 +123,28 @@ def test_the_transcript_says_how_a_turn_ended(outcome: Any, result: str) -> None
     last = after(look("active"), look("ready", ended=ended)).turn.last
 
     assert (last.result, last.at) == (result, START + timedelta(seconds=2))
+
+
+@pytest.mark.parametrize(
+    ("capture", "error_type"),
+    [
+        ("compact-failed-context", "codex_remote_compact_context_length_exceeded"),
+        ("compact-failed-fatal", "unknown"),
+        ("compact-failed-parameter", "codex_remote_compact_unknown_parameter"),
+        ("compact-failed-server", "codex_remote_compact_server_error"),
+        ("compact-failed-stream", "codex_remote_compact_stream_disconnected"),
+    ],
+)
+def test_a_failed_compaction_degrades_the_chat_and_is_no_known_failure(capture: str, error_type: str) -> None:
+    """The contract's words tell of the chat; our own outcome is an error all the same."""
+    screen = captures.screen(captures.folder_of("codex"), capture)
+    sight = Sight(reach="screen", surface=tools.load("codex").read_surface(screen))
+
+    belief = after(note, look("active"), lambda b, at: tracker.see(b, sight, at=at, timings=TIMINGS))
+
+    told = ("turn_phase", "last_turn_result", "last_turn_source", "chat_context", "chat_context_diagnostic")
+    assert [belief.facts[name] for name in told] == ["ready", "none", "none", "degraded", error_type]
+    assert (belief.turn.last.in_contract.at, belief.outcome) == (None, "error")
 
 
 def test_a_note_that_nothing_follows_is_given_up() -> None:

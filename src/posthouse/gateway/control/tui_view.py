@@ -38,7 +38,7 @@ def state_of(
 
 def snapshot_of(belief: Belief, tool: str, *, at: datetime, timings: TrackingTimings) -> wire.Snapshot:
     """One entry of the history, recorded at *at*."""
-    facts, last = belief.surface, belief.turn.last
+    facts, last = belief.surface, belief.turn.last.in_contract
     return wire.Snapshot(
         recorded_at_utc=clock.iso_micros(at),
         diagnostics=_diagnostics(facts),
