@@ -153,6 +153,16 @@ class TurnOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a record stands in the agent's own transcript."""
+
+    #: The file's name, which has the conversation's id in it.
+    file: str
+    #: The byte where its line begins.
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """One prompt in the agent's own transcript and what became of it."""
 
@@ -161,6 +171,10 @@ class Exchange:
     #: None while the turn runs.
     answer: str | None = None
     outcome: Literal["success", "interrupted", "error"] | None = None
+    #: The tokens of the turn that the prompt began; None for one that joined a turn, and where none are told.
+    usage: Mapping[str, int] | None = None
+    #: Of the prompt's own record.
+    place: Place | None = None
 
 
 class Tool(Protocol):

@@ -53,6 +53,8 @@ def test_a_prompt_is_followed_to_its_answer(house: House, headless: bool) -> Non
     else:
         assert (known["typed"], known["submitted"]) == ("terminal", "screen")
         assert (known["acknowledged"] in ("hook", "transcript"), known["completed"]) == (True, "transcript")
+        assert receipt["result"]["usage"] == {"input_tokens": 4, "output_tokens": 2}
+        assert receipt["stages"][-1]["evidence"]["offset"] > 0
 
 
 def test_a_tuis_turn_is_seen_to_its_end_by_the_next_gateway(house: House) -> None:

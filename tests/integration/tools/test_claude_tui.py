@@ -76,6 +76,12 @@ def test_a_prompt_is_answered_and_everything_says_so(agent: Agent) -> None:
     assert agent.prompts() == ['hello [[mock {"text": "good day"}]]']
     [exchange] = agent.exchanges()
     assert (exchange.prompt, exchange.answer, exchange.outcome) == (agent.prompts()[0], "good day", "success")
+    assert exchange.usage == {
+        "input_tokens": 10,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": 5,
+    }
     agent.wait(lambda: agent.meanings() == ["submitted", "ended"])
     assert TOOL.submitted_prompt(agent.reports()[0]) == exchange.prompt
 

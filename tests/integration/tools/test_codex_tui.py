@@ -64,6 +64,13 @@ def test_a_prompt_is_answered_and_everything_says_so(agent: TuiAgent) -> None:
     assert agent.prompts() == ['hello [[mock {"text": "good day"}]]']
     [exchange] = agent.exchanges()
     assert (exchange.prompt, exchange.answer, exchange.outcome) == (agent.prompts()[0], "good day", "success")
+    assert exchange.usage == {
+        "input_tokens": 10,
+        "cached_input_tokens": 0,
+        "output_tokens": 5,
+        "reasoning_output_tokens": 0,
+        "total_tokens": 15,
+    }
     reports = agent.reports()
     assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended"]
 

@@ -92,6 +92,13 @@ async def _answers(agent: TuiAgent, typist: Typist) -> None:
     assert agent.meanings() == ["submitted", "ended"] * 2
     last = agent.exchanges()[-1]
     assert (last.prompt, last.answer, last.outcome) == ("hello mock:ok", "OK", "success")
+    assert last.usage == {
+        "input_tokens": 10,
+        "cached_input_tokens": 0,
+        "output_tokens": 5,
+        "thoughts_token_count": 0,
+        "total_tokens": 15,
+    }
 
 
 async def _has_a_draft(agent: TuiAgent, typist: Typist) -> None:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -84,7 +85,8 @@ class Told:
 
 def transcript_evidence(exchange: Exchange) -> dict[str, Any]:
     """What proves that the agent has a prompt, by its own transcript."""
-    return {"source": "transcript", "submitted_at_utc": exchange.submitted_at_utc}
+    place = {} if exchange.place is None else asdict(exchange.place)
+    return {"source": "transcript", "submitted_at_utc": exchange.submitted_at_utc, **place}
 
 
 @contextmanager

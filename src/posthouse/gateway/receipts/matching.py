@@ -1,7 +1,7 @@
 """Which exchange of the agent's transcript is whose prompt. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from posthouse.gateway.adapter import Ending
@@ -50,17 +50,13 @@ def ending_of(exchange: Exchange) -> Ending | None:
         case None:
             return None
         case "success":
-            return Ending(outcome="completed", evidence=transcript_evidence(exchange), answer=exchange.answer)
+            ending = Ending(outcome="completed", answer=exchange.answer)
         case "error":
-            return Ending(
-                outcome="failed",
-                evidence=transcript_evidence(exchange),
-                error=exchange.answer or "the agent's turn ended with an error",
-            )
+            error = exchange.answer or "the agent's turn ended with an error"
+            ending = Ending(outcome="failed", error=error)
         case "interrupted":
-            return Ending(
-                outcome="interrupted", evidence=transcript_evidence(exchange), answer=exchange.answer
-            )
+            ending = Ending(outcome="interrupted", answer=exchange.answer)
+    return replace(ending, evidence=transcript_evidence(exchange), usage=exchange.usage)
 
 
 def _is_after(exchange: Exchange, one: Expected) -> bool:

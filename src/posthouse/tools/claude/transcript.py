@@ -4,15 +4,14 @@ A prompt is on record within moments of its Enter. So are its end and its failur
 something had been answered, else the prompt stands there without an end until the next one.
 """
 
-import json
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from posthouse.tools import transcripts
 from posthouse.tools.tool import Exchange
+from posthouse.tools.transcripts import Record, Tally
 
 #: A prompt of a megabyte, and what came before it.
 _TAIL_BYTES = 4 * 1024 * 1024
@@ -25,6 +24,14 @@ _SYNTHETIC = "<synthetic>"
 #: Reasons to stop that do not end the turn.
 _GOES_ON = frozenset({None, "tool_use", "pause_turn"})
 _TURN_ENDS = frozenset({"turn_duration", "stop_hook_summary"})
+#: Of the input, these three are told apart: new, written to the cache, read from it.
+_TOKENS = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+)
+_NAMES = {name: name for name in _TOKENS}
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _Outcome = Literal["success", "interrupted", "error"]
 
@@ -32,7 +39,7 @@ _Outcome = Literal["success", "interrupted", "error"]
 def exchanges(home: Path, working_directory: Path) -> list[Exchange]:
     """The conversation in *working_directory* that was written to last, oldest prompt first."""
     path = newest(home, working_directory)
-    return [] if path is None else told(_records(path))
+    return [] if path is None else told(transcripts.read(path, max_bytes=_TAIL_BYTES))
 
 
 def newest(home: Path, working_directory: Path) -> Path | None:
@@ -50,13 +57,13 @@ def folder_name(working_directory: str) -> str:
     return f"{name[:_MAX_FOLDER_NAME]}-{_checksum(codes)}"
 
 
-def told(records: Iterable[Mapping[str, Any]]) -> list[Exchange]:
+def told(records: Iterable[Record]) -> list[Exchange]:
     """What *records* say about prompts and their turns.
 
     They are told by their time: the first answer of a conversation may be written before its prompt.
     """
     story = _Story()
-    for record in sorted(records, key=lambda record: str(record.get("timestamp"))):
+    for record in sorted(records, key=lambda record: str(record.fields.get("timestamp"))):
         story.add(record)
     return story.exchanges
 
@@ -68,32 +75,34 @@ class _Story:
         self.exchanges: list[Exchange] = []
         self._said: list[str] = []
         self._message_id: str | None = None
+        self._tokens = Tally()
 
-    def add(self, record: Mapping[str, Any]) -> None:
-        if record.get("isSidechain") is True or record.get("isMeta") is True:
+    def add(self, record: Record) -> None:
+        fields = record.fields
+        if fields.get("isSidechain") is True or fields.get("isMeta") is True:
             return
-        match record.get("type"):
+        match fields.get("type"):
             case "user":
                 self._add_user(record)
             case "assistant":
-                self._add_assistant(record)
+                self._add_assistant(fields)
             case "attachment":
                 self._add_attachment(record)
-            case "system" if record.get("subtype") in _TURN_ENDS:
+            case "system" if fields.get("subtype") in _TURN_ENDS:
                 self._close("success")
 
-    def _add_user(self, record: Mapping[str, Any]) -> None:
-        text = _text(record)
+    def _add_user(self, record: Record) -> None:
+        text = _text(record.fields)
         if text.startswith(_INTERRUPTED):
             self._close("interrupted")
-        elif text and not record.get("isCompactSummary") and not _NOT_SAID.match(text):
+        elif text and not record.fields.get("isCompactSummary") and not _NOT_SAID.match(text):
             # What is still open was killed, or taken back before anything was answered.
             self._close("interrupted")
             self._open(text, record)
 
-    def _add_attachment(self, record: Mapping[str, Any]) -> None:
+    def _add_attachment(self, record: Record) -> None:
         """A prompt that joins the running turn."""
-        attachment = record.get("attachment")
+        attachment = record.fields.get("attachment")
         if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
             return
         if attachment.get("commandMode", "prompt") == "prompt":
@@ -109,23 +118,25 @@ class _Story:
             self._said, self._message_id = [], message.get("id")
         if text:
             self._said.append(text)
+        self._tokens.note(message.get("id"), message.get("usage"), _NAMES)
         if record.get("isApiErrorMessage") is True:
             self._close("error")
         elif text and message.get("model") != _SYNTHETIC and message.get("stop_reason") not in _GOES_ON:
             self._close("success")
 
-    def _open(self, prompt: str, record: Mapping[str, Any]) -> None:
+    def _open(self, prompt: str, record: Record) -> None:
         self._said = []
-        self.exchanges.append(Exchange(prompt=prompt, submitted_at_utc=str(record.get("timestamp"))))
+        asked_at = str(record.fields.get("timestamp"))
+        self.exchanges.append(Exchange(prompt=prompt, submitted_at_utc=asked_at, place=record.place))
 
     def _close(self, outcome: _Outcome) -> None:
         """End every open exchange: a prompt that joined a turn ends with it."""
         said = "\n\n".join(self._said)
         answer = said if said or outcome == "success" else None
-        self.exchanges = [
-            exchange if exchange.outcome else replace(exchange, outcome=outcome, answer=answer)
-            for exchange in self.exchanges
-        ]
+        self.exchanges = transcripts.close(
+            self.exchanges, outcome=outcome, answer=answer, usage=self._tokens.total()
+        )
+        self._tokens.clear()
 
 
 def _text(record: Mapping[str, Any]) -> str:
@@ -164,25 +175,3 @@ def _modified_at(path: Path) -> int:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
         return 0
-
-
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The newest records, as they lie there; a line that is cut off or still being written is left out."""
-    for line in _tail(path):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield record
-
-
-def _tail(path: Path) -> Sequence[bytes]:
-    """The lines at the end of *path*; none when it is gone."""
-    try:
-        with path.open("rb") as stream:
-            size = stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, size - _TAIL_BYTES))
-            return stream.read(_TAIL_BYTES).split(b"\n")
-    except FileNotFoundError:
-        return []

@@ -1,60 +1,99 @@
 """Codex's own record of its conversations: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` in its home."""
 
 import json
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from posthouse.tools import transcripts
 from posthouse.tools.tool import Exchange
+from posthouse.tools.transcripts import Record, Tally
 
 _ROLLOUTS = "sessions/*/*/*/rollout-*.jsonl"
 #: A prompt of a megabyte stands in a transcript twice.
 _TAIL_BYTES = 8 * 1024 * 1024
 _HEAD_BYTES = 1024 * 1024
 _MAX_LOOKED_AT = 50
+_TOKENS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+    "total_tokens",
+)
+_NAMES = {name: name for name in _TOKENS}
+_Outcome = Literal["success", "interrupted", "error"]
 
 
 def exchanges(home: Path, working_directory: Path) -> list[Exchange]:
     """The conversation in *working_directory* that was written to last, oldest prompt first."""
     path = newest(home, working_directory)
-    return [] if path is None else told(_events(path))
+    if path is None:
+        return []
+    return told(transcripts.read(path, max_bytes=_TAIL_BYTES, containing=b'"event_msg"'))
 
 
-def told(events: Iterator[Mapping[str, Any]]) -> list[Exchange]:
+def told(events: Iterable[Record]) -> list[Exchange]:
     """What *events*, the rollout's records of what happened, say about prompts and turns."""
-    found: list[Exchange] = []
+    story = _Story()
     for event in events:
-        payload = event["payload"]
+        story.add(event)
+    return story.exchanges
+
+
+class _Story:
+    """The exchanges so far, and what the running turn has used."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[Exchange] = []
+        self._tokens = Tally()
+        self._all_tokens: object = None
+
+    def add(self, event: Record) -> None:
+        payload = event.fields.get("payload")
+        if not isinstance(payload, Mapping):
+            return
         match payload.get("type"):
             case "task_started":
                 # What is still open was killed: codex runs one turn at a time.
-                found = [_closed(exchange, "interrupted", None) for exchange in found]
+                self._close("interrupted", None)
             case "item_completed" if (prompt := _user_text(payload.get("item"))) is not None:
-                found.append(Exchange(prompt=prompt, submitted_at_utc=str(event.get("timestamp"))))
+                self._open(prompt, event)
             case "user_message":
-                prompt = str(payload.get("message"))
-                found.append(Exchange(prompt=prompt, submitted_at_utc=str(event.get("timestamp"))))
+                self._open(str(payload.get("message")), event)
+            case "token_count":
+                self._count(payload.get("info"))
             case "turn_aborted":
-                found = [_closed(exchange, "interrupted", None) for exchange in found]
+                self._close("interrupted", None)
             case "task_complete":
-                found = [_completed(exchange, payload) for exchange in found]
+                self._close(*_completion(payload))
             case "error":
-                found = [_closed(exchange, "error", _message_of(payload)) for exchange in found]
-    return found
+                self._close("error", _message_of(payload))
+
+    def _open(self, prompt: str, event: Record) -> None:
+        asked_at = str(event.fields.get("timestamp"))
+        self.exchanges.append(Exchange(prompt=prompt, submitted_at_utc=asked_at, place=event.place))
+
+    def _count(self, info: object) -> None:
+        """Add what one request to the model used. It is told again whenever a rate limit changes."""
+        if not isinstance(info, Mapping) or info.get("total_token_usage") == self._all_tokens:
+            return
+        self._all_tokens = info.get("total_token_usage")
+        self._tokens.note(str(self._all_tokens), info.get("last_token_usage"), _NAMES)
+
+    def _close(self, outcome: _Outcome, answer: str | None) -> None:
+        """End every open exchange: prompts that steered one turn end together."""
+        self.exchanges = transcripts.close(
+            self.exchanges, outcome=outcome, answer=answer, usage=self._tokens.total()
+        )
+        self._tokens.clear()
 
 
-def _completed(exchange: Exchange, payload: Mapping[str, Any]) -> Exchange:
+def _completion(payload: Mapping[str, Any]) -> tuple[_Outcome, str | None]:
     if error := payload.get("error"):
-        return _closed(exchange, "error", _message_of(error))
+        return "error", _message_of(error)
     answer = payload.get("last_agent_message")
-    return _closed(exchange, "success", answer if isinstance(answer, str) else "")
-
-
-def _closed(exchange: Exchange, outcome: Any, answer: str | None) -> Exchange:
-    """*exchange* with its outcome, if it was open: prompts that steered one turn end together."""
-    return exchange if exchange.outcome else replace(exchange, outcome=outcome, answer=answer)
+    return "success", answer if isinstance(answer, str) else ""
 
 
 def _message_of(error: object) -> str | None:
@@ -95,24 +134,3 @@ def _is_of(path: Path, where: str) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         # It is just being begun, or cleaned up.
         return False
-
-
-def _events(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The newest events, oldest first; a line that is not there whole is left out."""
-    for line in _tail(path):
-        if b'"event_msg"' not in line[:200]:
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict) and isinstance(record.get("payload"), dict):
-            yield record
-
-
-def _tail(path: Path) -> list[bytes]:
-    """The last lines, the first of them perhaps not from its beginning."""
-    with path.open("rb") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, size - _TAIL_BYTES))
-        return stream.read(_TAIL_BYTES).split(b"\n")[:-1]

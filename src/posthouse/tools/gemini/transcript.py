@@ -7,13 +7,15 @@ messages anew without the last prompt. Read here is what happened, so a prompt t
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from posthouse.support import clock
+from posthouse.tools import transcripts
 from posthouse.tools.tool import Exchange
+from posthouse.tools.transcripts import Record, Tally
 
 _TAIL_BYTES = 4 * 1024 * 1024
 #: In a prompt's or an answer's own text the quotation marks are escaped.
@@ -23,12 +25,20 @@ _CLOCK_SECONDS = 1.0
 #: What the CLI itself says at the beginning of every conversation, in the user's name.
 _CONTEXT = "<session_context>"
 _CANCELLED = "Request cancelled."
+#: Its tokens, under the names that its headless turns have for them.
+_NAMES = {
+    "input": "input_tokens",
+    "cached": "cached_input_tokens",
+    "output": "output_tokens",
+    "thoughts": "thoughts_token_count",
+    "total": "total_tokens",
+}
 
 
 def exchanges(home: Path, working_directory: Path) -> Sequence[Exchange]:
     """The newest conversation held in *working_directory*, oldest first; empty without one."""
     path = newest(home, working_directory)
-    return () if path is None else _told(_records(path))
+    return () if path is None else _told(transcripts.read(path, max_bytes=_TAIL_BYTES))
 
 
 def newest(home: Path, working_directory: Path) -> Path | None:
@@ -84,39 +94,28 @@ def _tail(path: Path) -> bytes:
     return tail.partition(b"\n")[2] if size > _TAIL_BYTES else tail
 
 
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The newest records, oldest first; a line that is still being written is left out."""
-    for line in _tail(path).split(b"\n")[:-1]:
-        record = _parsed(line)
-        if isinstance(record, dict) and isinstance(record.get("type"), str):
-            yield record
-
-
-def _parsed(line: bytes) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _told(records: Iterator[Mapping[str, Any]]) -> list[Exchange]:
+def _told(records: Iterable[Record]) -> list[Exchange]:
     found: list[Exchange] = []
+    tokens = Tally()
     is_over = True
     for record in records:
-        if prompt := _prompt(record):
+        fields = record.fields
+        if prompt := _prompt(fields):
             if found and found[-1].outcome is None:  # a killed turn leaves no word of its end
                 found[-1] = replace(found[-1], outcome="interrupted")
-            found.append(Exchange(prompt=prompt, submitted_at_utc=_time(record)))
+            found.append(Exchange(prompt=prompt, submitted_at_utc=_time(fields), place=record.place))
+            tokens.clear()
             is_over = False
         elif found and not is_over:
-            found[-1] = _after(found[-1], record)
+            tokens.note(fields.get("id"), fields.get("tokens"), _NAMES)
+            found[-1] = replace(_after(found[-1], fields), usage=tokens.total())
             # What is said behind an end is the CLI setting its history right.
             is_over = found[-1].outcome in ("interrupted", "error")
     return found
 
 
 def _after(exchange: Exchange, record: Mapping[str, Any]) -> Exchange:
-    kind, text = record["type"], _text(record.get("content"))
+    kind, text = record.get("type"), _text(record.get("content"))
     if kind == "error":
         return replace(exchange, answer=text, outcome="error")
     if kind == "info" and text == _CANCELLED:
@@ -130,7 +129,7 @@ def _after(exchange: Exchange, record: Mapping[str, Any]) -> Exchange:
 
 def _prompt(record: Mapping[str, Any]) -> str | None:
     """The prompt that a record is about; None for the results of tools and the CLI's own words."""
-    if record["type"] != "user":
+    if record.get("type") != "user":
         return None
     # Files that a prompt names are read into the content; what was typed stands beside it.
     text = _text(record.get("displayContent") or record.get("content"))

@@ -69,7 +69,8 @@ class Conversation:
     def ended(self, outcome: Outcome, answer: str) -> None:
         """The turn is over. After an interruption no hook says so."""
         self._agent.truth.write("answer", text=answer, outcome=outcome, session_id=self.session_id)
-        self._record("outcome", outcome=outcome, answer=answer)
+        usage = {"input_tokens": len(self.last_prompt().split()), "output_tokens": len(answer.split())}
+        self._record("outcome", outcome=outcome, answer=answer, usage=usage)
         if outcome != "interrupted":
             event = "Stop" if outcome == "success" else "StopFailure"
             self._fire(event, last_assistant_message=answer)

@@ -1,7 +1,7 @@
 """The scripted agent for whoever drives it."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from posthouse import __version__
 from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.support import files, locks
 from posthouse.terminal.screen import Screen, Surface
-from posthouse.tools import settings, spool
+from posthouse.tools import settings, spool, transcripts
 from posthouse.tools.scripted import hooks, surface
 from posthouse.tools.scripted.agent import HOME_VARIABLE
 from posthouse.tools.scripted.guard import guard
@@ -27,10 +27,12 @@ from posthouse.tools.tool import (
     Tool,
     TurnOrder,
 )
+from posthouse.tools.transcripts import Record
 
 _PROGRAM = Path(__file__).with_name("program.py")
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _LOCK_SECONDS = 5.0
+_TAIL_BYTES = 4 * 1024 * 1024
 _MEANINGS: Mapping[str, Meaning] = {
     "UserPromptSubmit": "submitted",
     "Stop": "ended",
@@ -128,7 +130,9 @@ class ScriptedTool:
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
         transcript = Transcript.latest(home, working_directory)
-        return () if transcript is None else _exchanges(transcript.records())
+        return (
+            () if transcript is None else _exchanges(transcripts.read(transcript.path, max_bytes=_TAIL_BYTES))
+        )
 
     def _start(self, launch: Launch, model: str | None, level: int | None) -> tuple[str, ...]:
         start = (self.executable(), "-I", "-S", str(_PROGRAM), *launch.args)
@@ -164,28 +168,20 @@ def _prepared(settings: Mapping[str, Any], setup: Setup) -> dict[str, Any]:
     }
 
 
-def _exchanges(records: Sequence[Mapping[str, Any]]) -> list[Exchange]:
+def _exchanges(records: Iterable[Record]) -> list[Exchange]:
     found: list[Exchange] = []
     for record in records:
-        if record["type"] == "prompt":
-            found.append(Exchange(prompt=record["text"], submitted_at_utc=record["at"]))
-        elif record["type"] == "withdrawn" and found:
+        fields = record.fields
+        if fields["type"] == "prompt":
+            asked = Exchange(prompt=fields["text"], submitted_at_utc=fields["at"], place=record.place)
+            found.append(asked)
+        elif fields["type"] == "withdrawn" and found:
             found.pop()
-        elif record["type"] == "outcome":
-            found = [_closed(exchange, record) for exchange in found]
+        elif fields["type"] == "outcome":
+            found = transcripts.close(
+                found, outcome=fields["outcome"], answer=fields["answer"], usage=fields.get("usage")
+            )
     return found
-
-
-def _closed(exchange: Exchange, record: Mapping[str, Any]) -> Exchange:
-    """*exchange* with the outcome, if it was open: a turn may have been joined by a second prompt."""
-    if exchange.outcome is not None:
-        return exchange
-    return Exchange(
-        prompt=exchange.prompt,
-        submitted_at_utc=exchange.submitted_at_utc,
-        answer=record["answer"],
-        outcome=record["outcome"],
-    )
 
 
 TOOL: Tool = ScriptedTool()

@@ -1,7 +1,7 @@
 """The agent's own conversations: one JSONL file each, under `projects/` of its home.
 
-Records: `session` (id, role), `prompt`, `outcome` (with the answer), `withdrawn` (the last prompt
-went back to the composer). A prompt is written when it is taken, its outcome when it is known.
+Records: `session` (id, role), `prompt`, `outcome` (with the answer and the tokens), `withdrawn` (the last
+prompt went back to the composer). A prompt is written when it is taken, its outcome when it is known.
 Without `is_kept` nothing reaches the disk: some agents leave no transcript.
 """
 

@@ -2,13 +2,15 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from posthouse.tools.claude import transcript
-from posthouse.tools.tool import Exchange
+from posthouse.tools.tool import Exchange, Place
+from posthouse.tools.transcripts import Record
 
 AT = "2026-11-15T05:32:12.068Z"
 LATER = "2026-11-15T05:32:13.002Z"
@@ -146,7 +148,37 @@ def _exchange(prompt: str, answer: str | None = None, outcome: Any = None) -> Ex
 )
 def test_records_tell_exchanges(records: list[dict[str, Any]], expected: list[Exchange]) -> None:
     """One row per story."""
-    assert transcript.told(records) == expected
+    assert transcript.told(Record(fields=record) for record in records) == expected
+
+
+def _used(new: int, cached: int, out: int) -> dict[str, Any]:
+    """Of a message, as the program writes it."""
+    cache = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": cached}
+    usage = {"input_tokens": new, **cache, "output_tokens": out, "service_tier": "standard"}
+    return {"message": {"usage": usage}}
+
+
+def test_a_turns_tokens_are_those_of_its_messages() -> None:
+    """Each is counted once, however many lines tell of it; a prompt that joins adds none."""
+    joining = {"type": "queued_command", "prompt": "and this"}
+    records = [
+        _said("hi"),
+        _answer("first I", "tool_use", id="a", **_used(10, 0, 1)),
+        _answer("", "tool_use", id="a", **_used(10, 0, 5)),
+        TOOL_RESULT,
+        {"type": "attachment", "timestamp": AT, "attachment": joining},
+        _answer("of a helper", isSidechain=True, **_used(1000, 0, 1000)),
+        _answer("done", id="b", **_used(3, 10, 7)),
+        ENDED,
+        _said("next"),
+        _answer("OK", id="c", **_used(1, 20, 2)),
+    ]
+
+    told = transcript.told(Record(fields=record) for record in records)
+
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    counted = [dict(zip(names, counts, strict=True)) for counts in ((13, 0, 10, 12), (1, 0, 20, 2))]
+    assert [each.usage for each in told] == [counted[0], None, counted[1]]
 
 
 def _write(path: Path, *prompts: str, age: int = 0) -> None:
@@ -168,7 +200,8 @@ def test_the_newest_conversation_of_the_folder_is_read(tmp_path: Path) -> None:
         stream.write("no JSON\n[1]\n" + json.dumps(_said("half"))[:-5])
     os.utime(folder / "new.jsonl", (999_999, 999_999))
 
-    assert transcript.exchanges(tmp_path / "home", where) == [_exchange("new")]
+    [exchange] = transcript.exchanges(tmp_path / "home", where)
+    assert exchange == replace(_exchange("new"), place=Place(file="new.jsonl", offset=0))
     assert transcript.exchanges(tmp_path / "home", tmp_path) == []
 
 

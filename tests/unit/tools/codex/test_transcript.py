@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from posthouse.tools.codex import transcript
-from posthouse.tools.tool import Exchange
+from posthouse.tools.tool import Exchange, Place
+from posthouse.tools.transcripts import Record
 
 AT = "2026-11-15T05:04:44.409Z"
 
@@ -80,7 +81,35 @@ ANSWER = _event(type="item_completed", item={"type": "AgentMessage", "content": 
 )
 def test_events_are_told_as_exchanges(events: list[dict[str, Any]], expected: list[Exchange]) -> None:
     """Each prompt with what became of it."""
-    assert transcript.told(iter(events)) == expected
+    assert transcript.told(Record(fields=event) for event in events) == expected
+
+
+def _used(total: int, last: int) -> dict[str, Any]:
+    """What codex writes after each request to the model, and whenever a rate limit changes."""
+    return _event(
+        type="token_count", info={"total_token_usage": _counts(total), "last_token_usage": _counts(last)}
+    )
+
+
+def _counts(number: int) -> dict[str, int]:
+    return {
+        "input_tokens": number,
+        "cached_input_tokens": 0,
+        "output_tokens": number,
+        "reasoning_output_tokens": 0,
+        "total_tokens": 2 * number,
+    }
+
+
+def test_a_turns_tokens_are_those_of_its_requests() -> None:
+    """Each is counted once, and not again when the next turn begins; a prompt that steers adds none."""
+    nothing_yet = _event(type="token_count", info=None)
+    first = [STARTED, nothing_yet, _prompt("hi"), _used(7, 7), _prompt("and"), _used(10, 3), _used(10, 3)]
+    second = [STARTED, _used(10, 3), _prompt("next"), _used(15, 5), ANSWERED]
+
+    told = transcript.told(Record(fields=event) for event in (*first, ANSWERED, *second))
+
+    assert [each.usage for each in told] == [_counts(10), None, _counts(5)]
 
 
 def _rollout(home: Path, name: str, cwd: Path, *events: Any, source: Any = "cli", age: int = 0) -> Path:
@@ -111,7 +140,9 @@ def test_what_is_half_written_is_left_out(tmp_path: Path) -> None:
         stream.write('{"type": "event_msg", "payload"\n' + json.dumps(ANSWERED))
     (path.parent / "rollout-new.jsonl").touch()
 
-    assert transcript.exchanges(tmp_path, tmp_path) == [_exchange("hi")]
+    before = sum(len(line) for line in path.read_bytes().splitlines(keepends=True)[:2])
+    place = Place(file="rollout-ours.jsonl", offset=before)
+    assert transcript.exchanges(tmp_path, tmp_path) == [_exchange("hi", place=place)]
 
 
 def test_of_a_long_conversation_the_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,14 @@
 """Gemini's own conversations, on records as the real one writes them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from posthouse.tools.gemini import transcript
-from posthouse.tools.tool import Exchange
+from posthouse.tools.tool import Exchange, Place
 
 CONTEXT = {"id": "0", "type": "user", "content": [{"text": "<session_context>\nThis is the Gemini CLI.\n"}]}
 AT = "2026-11-15T05:10:34.809Z"
@@ -39,7 +40,8 @@ class Home:
         return path
 
     def told(self) -> list[Exchange]:
-        return list(transcript.exchanges(self.home, self.where))
+        """What is told, wherever it stands."""
+        return [replace(each, place=None) for each in transcript.exchanges(self.home, self.where)]
 
 
 @pytest.fixture
@@ -91,6 +93,42 @@ def test_a_killed_turn_was_interrupted_when_the_next_begins(home: Home) -> None:
     home.write(CONTEXT, _user("one"), _user("two"))
 
     assert home.told() == [_exchange("one", None, "interrupted"), _exchange("two")]
+
+
+def _used(new: int, out: int) -> dict[str, Any]:
+    counts = {"input": new, "output": out, "cached": 2, "thoughts": 1, "tool": 0}
+    return {"tokens": {**counts, "total": new + out}}
+
+
+def test_a_turns_tokens_are_those_of_its_messages(home: Home) -> None:
+    """A message that is written again when its tool was called is counted once."""
+    asks = _gemini("", id="g1", **_used(10, 5))
+    called = {**asks, "toolCalls": [{"name": "ls"}]}
+    home.write(
+        _user("hi"), asks, called, _gemini("OK", id="g2", **_used(20, 7)), _user("next"), _gemini("OK")
+    )
+
+    assert [each.usage for each in home.told()] == [
+        {
+            "input_tokens": 30,
+            "cached_input_tokens": 4,
+            "output_tokens": 12,
+            "thoughts_token_count": 2,
+            "total_tokens": 42,
+        },
+        None,
+    ]
+
+
+def test_a_prompt_is_found_where_it_stands(home: Home) -> None:
+    """By the byte where its record begins."""
+    path = home.write(CONTEXT, _user("ünï"), _user("two"))
+
+    told = transcript.exchanges(home.home, home.where)
+
+    lines = path.read_bytes().splitlines(keepends=True)
+    offsets = [len(lines[0]), len(lines[0]) + len(lines[1])]
+    assert [each.place for each in told] == [Place(file=path.name, offset=offset) for offset in offsets]
 
 
 def test_a_prompt_is_what_was_typed(home: Home) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,16 +105,30 @@ def test_exchanges_tell_what_became_of_each_prompt(tmp_path: Path) -> None:
     transcript = Transcript.new(tmp_path, tmp_path, role="", is_kept=True)
     transcript.append("prompt", text="one")
     transcript.append("prompt", text="steer")
-    transcript.append("outcome", outcome="success", answer="done")
+    transcript.append("outcome", outcome="success", answer="done", usage={"output_tokens": 1})
     transcript.append("prompt", text="oops")
     transcript.append("withdrawn")
     transcript.append("prompt", text="two")
     times = [record["at"] for record in transcript.records() if record["type"] == "prompt"]
 
-    assert TOOL.exchanges(tmp_path, tmp_path) == [
-        Exchange(prompt="one", submitted_at_utc=times[0], answer="done", outcome="success"),
+    told = TOOL.exchanges(tmp_path, tmp_path)
+    assert [replace(each, place=None) for each in told] == [
+        Exchange(
+            prompt="one",
+            submitted_at_utc=times[0],
+            answer="done",
+            outcome="success",
+            usage={"output_tokens": 1},
+        ),
         Exchange(prompt="steer", submitted_at_utc=times[1], answer="done", outcome="success"),
         Exchange(prompt="two", submitted_at_utc=times[3]),
+    ]
+    content = transcript.path.read_bytes()
+    standing = [each.place.offset for each in told if each.place is not None]
+    assert [json.loads(content[offset:].splitlines()[0])["text"] for offset in standing] == [
+        "one",
+        "steer",
+        "two",
     ]
 
 
