@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
                 api=api,
                 path=self.path,
                 call=call,
-                body_bytes=len(raw),
+                body=raw,
                 step=step.key,
                 user_agent=self.headers.get("user-agent"),
             )

@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from posthouse.testing.model_api.wire import Call
 
 #: How much of a long prompt's end is kept; its hash is of the whole.
 PROMPT_TAIL_CHARS = 2000
+#: Of so many calls the whole request can be searched.
+_KEPT_BODIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +26,7 @@ class Asked:
     api: str
     path: str
     call: Call
-    body_bytes: int
+    body: bytes
     #: The directive that answers it.
     step: str
     user_agent: str | None
@@ -66,6 +69,7 @@ class Recorder:
         self._log = log
         self._next_seq = 1
         self._records: dict[int, Record] = {}
+        self._bodies: deque[tuple[int, bytes]] = deque(maxlen=_KEPT_BODIES)
 
     def begin(self, asked: Asked) -> Record:
         """Record a call; also a line of the log, when there is one."""
@@ -73,6 +77,7 @@ class Recorder:
             record = _record(asked, self._next_seq)
             self._next_seq += 1
             self._records[record.seq] = record
+            self._bodies.append((record.seq, asked.body))
             if self._log is not None:
                 with self._log.open("a", encoding="utf-8") as log:
                     log.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
@@ -90,10 +95,17 @@ class Recorder:
         with self._lock:
             return [record for record in self._records.values() if record.seq > seq]
 
+    def mentioning(self, words: str) -> Sequence[int]:
+        """The numbers of the newest calls that have *words* anywhere, also where the CLI added them."""
+        wanted = json.dumps(words, ensure_ascii=False)[1:-1].encode()
+        with self._lock:
+            return [seq for seq, body in self._bodies if wanted in body]
+
     def forget(self) -> None:
         """Begin anew, with the numbers too."""
         with self._lock:
             self._records.clear()
+            self._bodies.clear()
             self._next_seq = 1
 
 
@@ -106,7 +118,7 @@ def _record(asked: Asked, seq: int) -> Record:
         path=asked.path,
         model=call.model,
         main=call.is_main,
-        bytes=asked.body_bytes,
+        bytes=len(asked.body),
         turns=sum(entry.kind == "user" for entry in call.history),
         prompt=prompt[-PROMPT_TAIL_CHARS:],
         prompt_chars=len(prompt),

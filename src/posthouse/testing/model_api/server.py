@@ -77,6 +77,10 @@ class ModelApi:
         """Those that the agents themselves made, without side calls for titles and such."""
         return [record for record in self.records(since=since) if record.main]
 
+    def mentioning(self, words: str) -> Sequence[int]:
+        """The numbers of the newest calls that have *words* anywhere in them."""
+        return self._recorder.mentioning(words)
+
     def wait(
         self, condition: Callable[[Sequence[Record]], bool], *, seconds: float = 30.0
     ) -> Sequence[Record]:

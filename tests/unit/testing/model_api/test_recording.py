@@ -14,7 +14,7 @@ def asked(prompt: str) -> Asked:
     history = [Entry("user", "before"), Entry("assistant"), Entry("user", prompt)]
     call = Call(model="m", history=history, tools=["Bash"], effort={"effort": "low"}, is_streaming=True)
     return Asked(
-        api="openai", path="/v1/responses", call=call, body_bytes=99, step="mock:ok", user_agent="cli/1"
+        api="openai", path="/v1/responses", call=call, body=b"x" * 99, step="mock:ok", user_agent="cli/1"
     )
 
 
