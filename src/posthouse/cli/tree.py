@@ -155,6 +155,7 @@ _LAST: tuple[Command, ...] = (
     Command(("agents", "self", "identity"), "state.identity", "who this agent is", scope="self"),
     Command(("agents", "self", "join"), "lifecycle.join", "manage the agent in this tmux session"),
     Command(("serve",), "serve.serve", "one HTTP address for all agents, until Ctrl-C"),
+    Command(("mcp",), "mcp.mcp", "mail and agents as MCP tools on stdin and stdout"),
     Command(("doctor",), "doctor.doctor", "what is installed, what is missing, and how to get it"),
     Command(("gateway", "host"), "host.host", "serve gateways in one process until Ctrl-C"),
     Command(("gateway", "hosted"), "host.hosted", "which gateways the host serves"),

@@ -6,6 +6,7 @@ A test that asks for one of these needs the CLIs that `./test` installs, and fai
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +15,9 @@ import pytest
 
 from posthouse.support import processes
 from posthouse.terminal.client import Server
-from posthouse.testing import clis, leftovers
+from posthouse.testing import clis, leftovers, mailing_clis
 from posthouse.testing.cli_rig import Place
+from posthouse.testing.house import House
 from posthouse.testing.model_api import ModelApi, running
 
 #: Where test homes are made, on a machine whose /var/tmp will not do.
@@ -81,3 +83,15 @@ def place(
     """Where one CLI can be run by the product's own layers, which find it on PATH."""
     monkeypatch.setenv("PATH", clis.search_path(agent_clis, os.environ["PATH"]))
     return Place(folder=cli_home, server=tmux_server, api=model_api)
+
+
+@pytest.fixture
+def house(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """Where real CLIs are launched with mailboxes, our own commands being on their PATH."""
+    own = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{own}:{os.environ['PATH']}")
+    # Codex runs commands in a login shell, which makes PATH anew.
+    (place.folder / ".bash_profile").write_text(f'export PATH="{own}:$PATH"\n')
+    made = mailing_clis.house_in(place.folder, place.server)
+    yield made
+    made.end()
