@@ -1,15 +1,9 @@
 """Real CLIs with a mailbox and a gateway, launched as the command line does it, offline."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from posthouse.cli.companions import Companions
-from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
-from posthouse.sessions.registry import Registry
-from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
-from posthouse.terminal.client import Server
 from posthouse.testing import clis
 from posthouse.testing.house import House
 
@@ -18,13 +12,6 @@ NAME = "ann"
 ADDRESS = "ann@houmao.localhost"
 #: Without one, gemini asks a small model which one to take.
 _MODELS = {"gemini": "gemini-2.5-flash"}
-
-
-def house_in(folder: Path, server: Server) -> House:
-    """A house below *folder*, empty, whose agents get mailboxes."""
-    roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
-    registry = Registry(roots.registry)
-    return House(agents=Agents(roots, registry, server, Companions()), registry=registry, folder=folder)
 
 
 def launch(house: House, tool: str, api: str, *, args: tuple[str, ...] = ()) -> tuple[Session, str]:

@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.cli.companions import Companions
+from posthouse.sessions.agents import Agents
+from posthouse.sessions.registry import Registry
+from posthouse.sessions.roots import Roots
 from posthouse.support import processes
 from posthouse.terminal.client import Server
-from posthouse.testing import clis, leftovers, mailing_clis
+from posthouse.testing import clis, leftovers
 from posthouse.testing.cli_rig import Place
 from posthouse.testing.house import House
 from posthouse.testing.model_api import ModelApi, running
@@ -92,6 +96,13 @@ def house(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     monkeypatch.setenv("PATH", f"{own}:{os.environ['PATH']}")
     # Codex runs commands in a login shell, which makes PATH anew.
     (place.folder / ".bash_profile").write_text(f'export PATH="{own}:$PATH"\n')
-    made = mailing_clis.house_in(place.folder, place.server)
+    roots = Roots(
+        registry=place.folder / "registry",
+        runtime=place.folder / "runtime",
+        mailbox=place.folder / "mailbox",
+    )
+    registry = Registry(roots.registry)
+    agents = Agents(roots, registry, place.server, Companions())
+    made = House(agents=agents, registry=registry, folder=place.folder)
     yield made
     made.end()

@@ -133,7 +133,7 @@ def test_claude_code_uses_its_own_mailbox_by_a_tool(house: House, place: Place) 
     """The CLI offers the tools to its model, which needs to name no agent: the letter is in its mailbox."""
     config = place.folder / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"posthouse": {"command": _COMMAND, "args": ["mcp"]}}}))
-    args = ("--mcp-config", str(config))
+    args = (f"--mcp-config={config}",)
     session, _ = mailing_clis.launch(house, "claude", place.api.base_url, args=args)
     letter: Mapping[str, Any] = {"to": [mailing_clis.ADDRESS], "subject": "by MCP", "body": "hello"}
     # Its first call may come before the server is up; this tool of its own is there for that.
