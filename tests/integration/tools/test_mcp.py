@@ -5,13 +5,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.server.mcpserver.exceptions import ToolError
 
+from posthouse.cli.mcp.command import Commands
 from posthouse.sessions.session import Session
 from posthouse.testing import mailing_clis
 from posthouse.testing.cli_rig import Place
@@ -107,14 +110,19 @@ async def _write_and_read(tools: Tools) -> None:
 async def _ask(tools: Tools, session: Session) -> None:
     (agent,) = (await tools("agents_list"))["agents"]
     answered = await tools("agent_prompt", agent="ann", prompt="hello [[say hi there]]")
-    handed_in = await tools("agent_prompt", agent="ann", prompt="[[say later]]", wait=False)
+    handed_in = await tools("agent_prompt", agent="ann", prompt="[[wait 600]]", wait=False)
+    in_vain = await tools("agent_prompt", agent="ann", prompt="[[say later]]", timeout_seconds=0.5)
     state = await tools("agent_state", agent="ann")
 
     assert (agent["agent_id"], agent["agent_name"]) == (session.agent_id, "ann")
     assert (answered["outcome"], answered["answer"]) == ("success", "hi there")
     assert handed_in["disposition"] == "accepted"
+    assert (in_vain["outcome"], in_vain["answer"]) == ("timed_out", None)
     assert state["tracked_agent_id"] == session.agent_id
-    assert (await tools("agent_interrupt", agent="ann"))["success"] is True
+    async with asyncio.timeout(_TURN_SECONDS):
+        # Nothing is interrupted before the turn has begun.
+        while (await tools("agent_interrupt", agent="ann"))["disposition"] != "accepted":
+            pass
 
 
 async def _mistake(tools: Tools) -> None:
@@ -127,6 +135,18 @@ async def _mistake(tools: Tools) -> None:
 
     assert all(isinstance(told, str) for told in refusals), refusals
     assert "nobody" in refusals[1]
+
+
+def test_a_command_that_takes_too_long_is_ended(
+    tmp_path: Path, new_children: Callable[[], list[int]]
+) -> None:
+    """The caller is told, without the values that it gave, and no process is left."""
+    commands = Commands(environment=os.environ, working_directory=tmp_path)
+    with pytest.raises(ToolError) as told:
+        asyncio.run(commands.run("agents", "list", "--state=all", seconds=0.001))
+
+    assert str(told.value) == "`posthouse agents list` was not done within 0.001 s"
+    assert new_children() == []
 
 
 def test_claude_code_uses_its_own_mailbox_by_a_tool(house: House, place: Place) -> None:

@@ -51,10 +51,16 @@ class Commands:
         except TimeoutError:
             raise ToolError(f"`{_spoken(words)}` was not done within {seconds:g} s") from None
         finally:
-            # Also when the caller lost interest.
-            with suppress(ProcessLookupError):
-                process.kill()
+            await _end(process)
         return _result(words, answer, complaint)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Leave nothing running, also when the caller lost interest."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):  # it was just done
+            process.kill()
+        await process.wait()
 
 
 def _result(words: Sequence[str], answer: bytes, complaint: bytes) -> dict[str, Any]:
