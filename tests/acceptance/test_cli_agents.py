@@ -204,6 +204,33 @@ def test_a_frozen_tmux_server_is_named_and_nothing_is_touched(posthouse: "Comman
     assert posthouse.ok("agents", "prompt", "one", "--wait", "[[say thawed]]") == "thawed\n"
 
 
+def test_a_prompt_with_a_key_is_given_once(posthouse: "Commands") -> None:
+    """Whoever says it again gets the first one's answer; another prompt under the key is refused."""
+    _launch(posthouse, "one", "--headless")
+    ask = ("agents", "prompt", "one", "--idempotency-key", "build-17")
+    first = posthouse.json(*ask, "[[say hi]]")
+    again = posthouse.json(*ask, "--wait", "[[say hi]]")
+    other = posthouse.run(*ask, "[[say something else]]")
+    direct = ("agents", "gateway", "prompt", "one", "--idempotency-key", "build-18", "[[say ho]]")
+    sent = [posthouse.json(*direct), posthouse.json(*direct)]
+    listed = posthouse.json("agents", "requests", "list", "one")["requests"]
+
+    assert (again["request_id"], again["outcome"], again["answer"]) == (first["request_id"], "success", "hi")
+    assert (other.returncode, "used for another request" in other.stderr) == (1, True)
+    assert sent[0] == sent[1]
+    assert [one["kind"] for one in listed] == ["control_prompt", "submit_prompt"]
+
+
+def test_a_key_needs_a_gateway(posthouse: "Commands") -> None:
+    """Nobody else would remember it; nothing is asked."""
+    _launch(posthouse, "one", "--headless", "--no-gateway")
+
+    refused = posthouse.run("agents", "prompt", "one", "--idempotency-key", "build-17", "hi")
+
+    assert (refused.returncode, "needs a gateway" in refused.stderr) == (1, True)
+    assert posthouse.run("agents", "turn", "status", "one", "last").returncode == 1
+
+
 def test_a_prompt_that_still_waits_is_not_said_to_be_at_work(posthouse: "Commands") -> None:
     """While a person scrolls in the agent's terminal nothing is typed, and the state says why."""
     launched = _launch(posthouse, "one")

@@ -8,6 +8,7 @@ from posthouse import tools
 from posthouse.cli import gateways, turnwork, waiting
 from posthouse.cli.asking import Question, Ticket
 from posthouse.cli.waiting import Deadline, Row
+from posthouse.cli.wiring import Wiring
 from posthouse.contracts.events import CanonicalEvent
 from posthouse.sessions import start
 from posthouse.sessions.session import Session
@@ -35,6 +36,9 @@ _OF_TURN: dict[str, Outcome] = {
     "unknown": "unknown",
 }
 _OF_EXCHANGE: dict[str, Outcome] = {"success": "success", "interrupted": "interrupted", "error": "failed"}
+_OF_RECEIPT: dict[str, Outcome] = {**_OF_TURN, "cancelled": "failed", "coalesced": "failed"}
+#: One question for a receipt waits at most so long.
+_RECEIPT_SECONDS = 60.0
 #: How far a transcript may lag behind the screen.
 _TRANSCRIPT_LAG_SECONDS = 15.0
 #: The gateway still pins the chat after the turn ended; the next prompt would find it busy.
@@ -91,6 +95,22 @@ def of_transcript(found: Session, ticket: Ticket, question: Question, deadline: 
     return _TIMED_OUT
 
 
+def of_receipt(wiring: Wiring, found: Session, ticket: Ticket, deadline: Deadline) -> Answer:
+    """Wait for the end of a request that may have been made long ago."""
+    assert ticket.request_id is not None
+    while (client := gateways.client_of(wiring, found)) is not None:
+        left = deadline.left()
+        wait_seconds = _RECEIPT_SECONDS if left is None else min(left, _RECEIPT_SECONDS)
+        receipt = client.receipt(ticket.request_id, wait_seconds=wait_seconds)
+        if (outcome := _OF_RECEIPT.get(receipt["state"])) is not None:
+            _until_closed(found, ticket)
+            result = receipt["result"] or {}
+            return Answer(outcome=outcome, text=result.get("answer"), detail=receipt["error"])
+        if deadline.has_passed:
+            return _TIMED_OUT if receipt["state"] == "running" else _STILL_WAITING
+    return _gone(ticket.request_id)
+
+
 def _until_started(found: Session, ticket: Ticket, turn: Turn, deadline: Deadline) -> Answer | None:
     order = Folder(found.turns_root / turn.turn_id).order
     for _ in deadline.looks():
@@ -123,10 +143,14 @@ def _without_turn(found: Session, request_id: str | None, row: Row | None = None
     if row is not None and row.is_over:
         return Answer(outcome="failed", detail=row.error or f"the request was {row.state}")
     if gateways.process_of(found) is None:
-        return Answer(
-            outcome="unknown", detail=f"the gateway went away; request {request_id} is kept for the next one"
-        )
+        return _gone(request_id)
     return None
+
+
+def _gone(request_id: str) -> Answer:
+    return Answer(
+        outcome="unknown", detail=f"the gateway went away; request {request_id} is kept for the next one"
+    )
 
 
 def _until_closed(found: Session, ticket: Ticket) -> None:

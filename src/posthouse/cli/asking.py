@@ -31,6 +31,18 @@ class NotRunning(Conflict):
     code = "not_running"
 
 
+class NoKeeper(Conflict):
+    """Idempotency keys are kept by gateways, and the agent has none."""
+
+    code = "no_keeper"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "--idempotency-key needs a gateway, which remembers the key; "
+            "start one with `agents gateway attach`"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """One prompt with the overrides that hold for it alone."""
@@ -38,6 +50,8 @@ class Question:
     prompt: str
     model: str | None = None
     reasoning_level: int | None = None
+    #: Whoever asks again with the same one gets what became of the first.
+    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +74,14 @@ def prompt_arguments(parser: Parser) -> None:
     parser.add_argument("--model", help="the model, for this prompt alone (headless)")
     parser.add_argument(
         "--reasoning-level", type=natural, metavar="N", help="how hard to think, from 0 (headless)"
+    )
+
+
+def key_argument(parser: Parser) -> None:
+    parser.add_argument(
+        "--idempotency-key",
+        metavar="KEY",
+        help="safe to repeat: whoever says KEY again gives no second prompt",
     )
 
 
@@ -103,16 +125,25 @@ def ask(wiring: Wiring, found: Session, question: Question, deadline: Deadline) 
     Without a gateway a TUI has it when this returns, and a headless turn is being started.
 
     Raises:
+        NoKeeper: It has a key, and there is no gateway.
         Conflict: It is busy with a turn (headless).
         Unavailable: The gateway or the agent would not take it.
     """
     asked_at = clock.iso_micros(clock.now())
-    turn_id = runner.new_turn_id() if found.manifest.is_headless else None
+    key = question.idempotency_key
+    # A repeat has to say the same, so with a key the gateway chooses the turn's name.
+    turn_id = runner.new_turn_id() if found.manifest.is_headless and key is None else None
     client = gateways.client_of(wiring, found)
+    if client is None and key is not None:
+        raise NoKeeper
     if client is None:
         return _directly(found, question, turn_id, asked_at, deadline)
     accepted = client.submit_prompt(
-        question.prompt, turn_id=turn_id, model=question.model, reasoning_level=question.reasoning_level
+        question.prompt,
+        turn_id=turn_id,
+        model=question.model,
+        reasoning_level=question.reasoning_level,
+        idempotency_key=key,
     )
     return Ticket(
         asked_at_utc=asked_at,

@@ -7,6 +7,7 @@ gateway is on this machine.
 import http
 import http.client
 import json
+import re
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from posthouse.clients.events import EventFeed
 
 _JSON = {"Content-Type": "application/json"}
+_NO_HEADERS: Mapping[str, str] = {}
 _MAX_ANSWER_BYTES = 8 << 20
+_KEY = re.compile(r"[!-~]{1,255}")
 _MAIL_LOOKS = ("status", "resolve-live")
 #: A gateway's stream of events gives a sign of life every 15 s.
 _SILENCE_SECONDS = 45.0
@@ -30,6 +33,15 @@ class GatewayUnreachable(Unavailable):
     """Nobody answered there in time. A request may still have been accepted."""
 
     code = "gateway_unreachable"
+
+
+class BadIdempotencyKey(InvalidInput):
+    """No header could carry it; nothing was asked."""
+
+    code = "bad_idempotency_key"
+
+    def __init__(self) -> None:
+        super().__init__("an idempotency key has 1 to 255 visible ASCII characters, and no spaces")
 
 
 class GatewayRefused(PosthouseError):
@@ -115,8 +127,15 @@ class GatewayClient:
         chat_session: Mapping[str, Any] | None = None,
         model: str | None = None,
         reasoning_level: int | None = None,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Queue *prompt*; the accepted request. When this returns it is on disk."""
+        """Queue *prompt*; the accepted request. When this returns it is on disk.
+
+        Asked again with the same *idempotency_key*, it is not queued again.
+
+        Raises:
+            GatewayRefused: Not queued; of the family `InvalidInput` when the key had another prompt.
+        """
         payload: dict[str, Any] = {"prompt": prompt}
         if turn_id is not None:
             payload["turn_id"] = turn_id
@@ -124,7 +143,7 @@ class GatewayClient:
             payload["chat_session"] = dict(chat_session)
         if model is not None or reasoning_level is not None:
             payload["execution"] = {"model": _model(model, reasoning_level)}
-        return self._submit("submit_prompt", payload)
+        return self._submit("submit_prompt", payload, idempotency_key)
 
     def interrupt(self) -> dict[str, Any]:
         """Interrupt what runs now; the accepted request."""
@@ -171,8 +190,9 @@ class GatewayClient:
         chat_session: Mapping[str, Any] | None = None,
         model: str | None = None,
         reasoning_level: int | None = None,
+        idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Give the agent *prompt* now, past the queue.
+        """Give the agent *prompt* now, past the queue; once for all who ask with the same *idempotency_key*.
 
         Raises:
             GatewayRefused: It was not sent; `detail` has the code and the reason.
@@ -182,7 +202,7 @@ class GatewayClient:
             body["chat_session"] = dict(chat_session)
         if model is not None or reasoning_level is not None:
             body["execution"] = {"model": _model(model, reasoning_level)}
-        return self._ask("POST", "/v1/control/prompt", body)
+        return self._ask("POST", "/v1/control/prompt", body, headers=_key_header(idempotency_key))
 
     def send_keys(self, sequence: str, *, escape_special_keys: bool = False) -> dict[str, Any]:
         """Type raw keys into the agent's terminal."""
@@ -302,8 +322,9 @@ class GatewayClient:
         """Set them all; what is left out has its default."""
         return self._ask("PUT", "/v1/mail-notifier/wake", {"schema_version": 1, **settings})
 
-    def _submit(self, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-        return self._ask("POST", "/v1/requests", {"schema_version": 1, "kind": kind, "payload": payload})
+    def _submit(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
+        body = {"schema_version": 1, "kind": kind, "payload": payload}
+        return self._ask("POST", "/v1/requests", body, headers=_key_header(key))
 
     def _ask(
         self,
@@ -311,6 +332,7 @@ class GatewayClient:
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
+        headers: Mapping[str, str] = _NO_HEADERS,
         patience_seconds: float = 0.0,
     ) -> dict[str, Any]:
         """One question and its answer, which the gateway may take *patience_seconds* to give.
@@ -322,7 +344,8 @@ class GatewayClient:
         content = None if body is None else json.dumps(body).encode()
         try:
             exchange = self._through_proxy if self._respect_proxy else self._directly
-            status, answer = exchange(method, path, content, self._timeout_seconds + patience_seconds)
+            seconds = self._timeout_seconds + patience_seconds
+            status, answer = exchange(method, path, content, self._headers(content, headers), seconds)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         return _read(status, answer)
@@ -333,25 +356,25 @@ class GatewayClient:
             f"the gateway at {host}:{port} does not answer: {error or type(error).__name__}"
         )
 
-    def _directly(self, method: str, path: str, content: bytes | None, seconds: float) -> tuple[int, bytes]:
+    def _directly(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str], seconds: float
+    ) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(*self._address, timeout=seconds)
         try:
-            connection.request(method, path, content, self._headers(content))
+            connection.request(method, path, content, headers)
             response = connection.getresponse()
             return response.status, response.read(_MAX_ANSWER_BYTES)
         finally:
             connection.close()
 
-    def _headers(self, content: bytes | None) -> dict[str, str]:
-        return {**self._proof, **(_JSON if content is not None else {})}
+    def _headers(self, content: bytes | None, more: Mapping[str, str]) -> dict[str, str]:
+        return {**self._proof, **(_JSON if content is not None else {}), **more}
 
     def _through_proxy(
-        self, method: str, path: str, content: bytes | None, seconds: float
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str], seconds: float
     ) -> tuple[int, bytes]:
         host, port = self._address
-        request = urllib.request.Request(
-            f"http://{host}:{port}{path}", content, self._headers(content), method=method
-        )
+        request = urllib.request.Request(f"http://{host}:{port}{path}", content, headers, method=method)
         try:
             # `urlopen` would keep the proxies of its first call for the whole process.
             opener = urllib.request.build_opener()
@@ -373,6 +396,14 @@ def _read(status: int, answer: bytes) -> dict[str, Any]:
         return decoded
     family = _FAMILIES.get(status) or (GatewayInvalid if 400 <= status < 500 else GatewayUnavailable)
     raise family(status, decoded.get("detail"))
+
+
+def _key_header(key: str | None) -> Mapping[str, str]:
+    if key is None:
+        return _NO_HEADERS
+    if not _KEY.fullmatch(key):
+        raise BadIdempotencyKey
+    return {"Idempotency-Key": key}
 
 
 def _request_path(request_id: str) -> str:

@@ -81,9 +81,11 @@ def _responses(route: Route, schemas: Any) -> dict[str, Any]:
     responses[401]["headers"] = {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
     for status, reason in route.refusals.items():
         told = f"{reason} {before[status]}" if status in before else reason
-        responses[status] = _content(told, either if status in before else own)
+        responses[status] = _content(told, either if status in before or route.headers else own)
     if route.request is not None or route.query is not None:
-        invalid = {"anyOf": [schemas["Invalid", "serialization"], own]}
+        # What a header asks for is refused before the route has words of its own.
+        refused = [own, plain] if route.headers and own != plain else [own]
+        invalid = {"anyOf": [schemas["Invalid", "serialization"], *refused]}
         responses[422] = _content("The request must be changed.", invalid)
     responses[route.success] = _success(route, schemas)
     return {str(status): responses[status] for status in sorted(responses)}

@@ -4,12 +4,19 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 
-from posthouse.clients.gateway import GatewayClient, GatewayRefused, GatewayUnreachable
+from posthouse.clients.gateway import (
+    BadIdempotencyKey,
+    GatewayClient,
+    GatewayRefused,
+    GatewayTokenRefused,
+    GatewayUnreachable,
+)
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, Unavailable
 
 
@@ -25,6 +32,7 @@ class Told(HTTPServer):
 
     answer: tuple[int, bytes] = (200, b"{}")
     asked: list[tuple[str, str, Any]]
+    headers: list[Message]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -34,6 +42,7 @@ class Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length", "0"))
         body = json.loads(self.rfile.read(length)) if length else None
         self.server.asked.append((self.command, self.path, body))
+        self.server.headers.append(self.headers)
         status, content = self.server.answer
         self.send_response(status)
         self.send_header("content-length", str(len(content)))
@@ -50,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
 def serving(status: int = 200, answer: object = None) -> Iterator[Told]:
     server = Told(("127.0.0.1", 0), Handler)
     content = answer if isinstance(answer, bytes) else json.dumps(answer or {}).encode()
-    server.answer, server.asked = (status, content), []
+    server.answer, server.asked, server.headers = (status, content), [], []
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -114,6 +123,8 @@ def test_a_question_goes_out_as_the_contract_has_it(
 @pytest.mark.parametrize(
     ("status", "family"),
     [
+        (401, GatewayTokenRefused),
+        (401, Denied),
         (403, Denied),
         (404, NotFound),
         (409, Conflict),
@@ -130,6 +141,51 @@ def test_a_refusal_is_of_the_family_its_status_stands_for(status: int, family: t
     refused = caught.value
     assert isinstance(refused, GatewayRefused)
     assert (refused.status, refused.detail, str(refused)) == (status, "because", "because")
+
+
+@pytest.mark.parametrize("respect_proxy", [False, True])
+def test_the_token_is_shown_with_every_question(respect_proxy: bool) -> None:
+    """To a gateway that wants one; without a token nothing is shown."""
+    with serving() as server:
+        one = client(server, respect_proxy=respect_proxy, token="s3cret")
+        one.status()
+        one.submit_prompt("hi")
+        client(server, respect_proxy=respect_proxy).status()
+
+    shown = [headers["authorization"] for headers in server.headers]
+    assert shown == ["Bearer s3cret", "Bearer s3cret", None]
+
+
+def test_the_token_is_shown_to_the_stream_of_events_too() -> None:
+    """And its refusal is told as any other."""
+    refused = pytest.raises(GatewayTokenRefused, match="show the token")
+    with serving(401, {"detail": "show the token"}) as server, refused:
+        client(server, token="s3cret").events()
+
+    assert [headers["authorization"] for headers in server.headers] == ["Bearer s3cret"]
+
+
+@pytest.mark.parametrize("respect_proxy", [False, True])
+def test_a_prompt_is_sent_with_its_key(respect_proxy: bool) -> None:
+    """Queued or direct; nothing else has one."""
+    with serving() as server:
+        one = client(server, respect_proxy=respect_proxy)
+        one.submit_prompt("hi", idempotency_key="deploy-1")
+        one.control_prompt("hi", idempotency_key="deploy-2")
+        one.submit_prompt("hi")
+        one.interrupt()
+
+    keys = [headers["idempotency-key"] for headers in server.headers]
+    assert keys == ["deploy-1", "deploy-2", None, None]
+
+
+@pytest.mark.parametrize("key", ["", "two words", "x\n", "ü", "x" * 256])
+def test_what_no_header_can_carry_is_no_key(key: str) -> None:
+    """It is refused before anything is asked."""
+    with serving() as server, pytest.raises(BadIdempotencyKey):
+        client(server).submit_prompt("hi", idempotency_key=key)
+
+    assert server.asked == []
 
 
 DETAILS = {

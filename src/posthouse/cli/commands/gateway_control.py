@@ -8,6 +8,7 @@ from posthouse.cli.options import Parser
 
 def prompt_arguments(parser: Parser) -> None:
     asking.prompt_arguments(parser)
+    asking.key_argument(parser)
     parser.add_argument("--force", action="store_true", help="send it even if the agent is busy")
 
 
@@ -19,6 +20,7 @@ def prompt(call: Call) -> int:
         force=call.arguments.force,
         model=question.model,
         reasoning_level=question.reasoning_level,
+        idempotency_key=call.arguments.idempotency_key,
     )
     call.output.result(value, value["detail"])
     return 0

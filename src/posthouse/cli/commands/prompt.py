@@ -1,5 +1,7 @@
 """`agents prompt` and `agents interrupt`."""
 
+from dataclasses import replace
+
 from posthouse.cli import answers, asking, turnwork
 from posthouse.cli.answers import EXIT_CODES, Answer
 from posthouse.cli.asking import Question, Ticket
@@ -13,6 +15,7 @@ from posthouse.sessions.session import Session
 
 def prompt_arguments(parser: Parser) -> None:
     asking.prompt_arguments(parser)
+    asking.key_argument(parser)
     parser.add_argument("--wait", action="store_true", help="stay until it is answered, and print the answer")
     parser.add_argument(
         "-f", "--follow", action="store_true", help="stay, and show what happens as it happens"
@@ -30,7 +33,9 @@ def prompt(call: Call) -> int:
     stay = arguments.wait or arguments.follow
     if arguments.timeout is not None and not stay:
         raise UsageError("--timeout goes with --wait or --follow")
-    question = asking.question_of(call)
+    if arguments.idempotency_key is not None and arguments.follow:
+        raise UsageError("--idempotency-key goes with --wait: what happened the first time can't be followed")
+    question = replace(asking.question_of(call), idempotency_key=arguments.idempotency_key)
     agent = call.agent()
     found = asking.running(agent, call.prog)
     deadline = Deadline(arguments.timeout)
@@ -62,6 +67,8 @@ def interrupt(call: Call) -> int:
 
 
 def _answer(call: Call, found: Session, ticket: Ticket, question: Question, deadline: Deadline) -> Answer:
+    if question.idempotency_key is not None:
+        return answers.of_receipt(call.wiring, found, ticket, deadline)
     if not found.manifest.is_headless:
         return answers.of_transcript(found, ticket, question, deadline)
     show = turnwork.teller(call.output) if call.arguments.follow else None
