@@ -3,7 +3,10 @@
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from posthouse.contracts import telling_files as tf
+from posthouse.gateway.telling.targets import TargetFiles
 
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
@@ -56,3 +59,35 @@ def test_a_secret_is_kept_and_never_shown(posthouse: "Commands") -> None:
     assert secret not in json.dumps(made) + listed + failed.stdout + failed.stderr
     assert (failed.returncode, "could not be told: not reached" in failed.stderr) == (1, True)
     assert (wrong.returncode, "not 'sometimes'" in wrong.stderr) == (2, True)
+
+
+def test_doctor_names_who_could_not_be_told(posthouse: "Commands") -> None:
+    """By the agent, with the reason; whoever was told is not named, and a broken file is."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--headless", "--no-gateway")
+    add = ("agents", "notify", "add", "one", "--on", "all", "--webhook")
+    reached = posthouse.json(*add, "http://127.0.0.1:8/")
+    failing = posthouse.json(*add, "http://127.0.0.1:9/")
+    kept = TargetFiles(Path(failing["secret_file"]).parent.parent)
+    kept.keep_state(reached["target_id"], _state("delivered", "200"))
+    kept.keep_state(failing["target_id"], _state("given_up", "not reached"))
+
+    told, shown = posthouse.json("doctor")["untold"], posthouse.ok("doctor")
+    (kept.folder / tf.TARGETS).write_text("{")
+    broken = posthouse.json("doctor")["untold"]
+
+    name = failing["target_id"]
+    assert told == [{"agent": "one", "target_id": name, "detail": "not reached"}]
+    assert f"one: {name} could not be told the last time: not reached" in shown
+    assert [(one["target_id"], "can't be read" in one["detail"]) for one in broken] == [(None, True)]
+
+
+def _state(outcome: Literal["delivered", "given_up"], detail: str) -> tf.TargetState:
+    last = tf.LastNotice(
+        event_id="1",
+        occasion="failed",
+        outcome=outcome,
+        attempts=1,
+        detail=detail,
+        at_utc="2026-11-15T05:00:00Z",
+    )
+    return tf.TargetState(after="1", last=last)

@@ -30,6 +30,7 @@ def doctor(call: Call) -> int:
         "live": _live(call.wiring),
         "broken_queues": _broken_queues(call.wiring),
         "notifiers_without_backoff": _notifiers_without_backoff(call.wiring),
+        "untold": _untold(call.wiring),
         "drifting": _drifting(call.wiring),
         "packs": _packs(),
     }
@@ -112,6 +113,28 @@ def _notifiers_without_backoff(wiring: Wiring) -> list[str]:
     return named
 
 
+def _untold(wiring: Wiring) -> list[dict[str, Any]]:
+    """Commands and webhooks that could not be told of the last thing that happened, with the reason."""
+    from posthouse.gateway.telling.targets import TargetFiles  # of little use to other commands
+
+    found = []
+    for agent in liveness.registered(wiring.registry):
+        if agent.session is None:
+            continue
+        kept = TargetFiles(agent.session.gateway_root)
+        try:
+            targets = kept.read()
+        except PosthouseError as error:
+            found.append({"agent": agent.name, "target_id": None, "detail": str(error)})
+            continue
+        for target in targets:
+            state = kept.state(target.target_id)
+            if state is not None and state.last is not None and state.last.outcome == "given_up":
+                told = {"target_id": target.target_id, "detail": state.last.detail}
+                found.append({"agent": agent.name, **told})
+    return found
+
+
 def _broken_queues(wiring: Wiring) -> list[str]:
     """Queues that gateways found broken and set aside: what waited there was not carried out."""
     from posthouse.queue import set_aside_at  # asyncio comes with it
@@ -171,6 +194,9 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
             f"{one['agent']}: the screens of {one['tool']} may have changed: {one['detail']}; "
             "see `posthouse tui record`"
         )
+    for one in report["untold"]:
+        output.line()
+        output.line(f"{one['agent']}: {_untold_line(one)}")
     for name in report["notifiers_without_backoff"]:
         output.line()
         output.line(f"{name} is woken for the same mail at every interval, and each time costs a turn")
@@ -207,6 +233,15 @@ def _login(login: dict[str, Any]) -> str:
     if login["shareable"]:
         return f"{login['tool']}: logged in ({who}); agents can use it"
     return f"{login['tool']}: logged in ({who}); agents can't share it: {login['get']}"
+
+
+def _untold_line(one: dict[str, Any]) -> str:
+    if one["target_id"] is None:
+        return f"nobody is told: {one['detail']}"
+    return (
+        f"{one['target_id']} could not be told the last time: {one['detail']}\n"
+        f"  try it with: agents notify test {one['agent']} {one['target_id']}"
+    )
 
 
 def _living(live: dict[str, Any]) -> str:
