@@ -119,7 +119,9 @@ def _settle_last(turns_root: Path) -> None:
     if turn is None:
         return
     if turn.call_off("whoever started it was killed before its program ran"):
-        # Its word to tmux may still be on the way, and would kill the bridge that we start.
+        # Its word to tmux may still be on the way, and would kill the bridge that we start. No event tells
+        # when it was said, as a control client whose caller died never leaves; a server that runs, or wakes,
+        # hears it within milliseconds.
         time.sleep(_LAST_WORDS_SECONDS)
     if turn.state().status == "active":
         raise TurnActive(f"turn {turn.turn_id} is in progress; wait for it or interrupt it")
