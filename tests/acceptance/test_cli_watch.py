@@ -59,12 +59,12 @@ def test_watching_goes_on_over_the_gateways_death(posthouse: "Commands") -> None
     posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--headless")
     with Lines(posthouse.start("agents", "watch", "one", "--since", "start", "--json")) as watching:
         posthouse.ok("agents", "prompt", "one", "--wait", "[[say one]]")
-        watching.until(lambda seen: sum("completed" in line for line in seen) == 1)
+        watching.until(lambda seen: _completed(seen) == 1)
         (pid_file,) = posthouse.folder.rglob("gateway.pid")
         os.kill(int(pid_file.read_text()), signal.SIGKILL)
         posthouse.ok("agents", "gateway", "attach", "one", "--background")
         posthouse.ok("agents", "prompt", "one", "--wait", "[[say two]]")
-        watching.until(lambda seen: sum("completed" in line for line in seen) == 2)
+        watching.until(lambda seen: _completed(seen) == 2)
         code = watching.end()
 
     (events,) = posthouse.folder.rglob("events.jsonl")
@@ -72,3 +72,8 @@ def test_watching_goes_on_over_the_gateways_death(posthouse: "Commands") -> None
     ids = [event.pop("event_id") for event in shown]
     assert shown == [json.loads(line) for line in events.read_text().splitlines()][: len(shown)]
     assert (len(set(ids)), code) == (len(ids), 130)
+
+
+def _completed(seen: list[str]) -> int:
+    """How many requests were told to be over."""
+    return sum('"kind": "completed"' in line for line in seen)

@@ -79,7 +79,19 @@ async def _run(
             attempts.append(await hands.attempt(trial, subject.slow_prompt))
             tell(f"{trial.condition}, {trial.shape}: {attempts[-1].claim} ({attempts[-1].reason})")
         await hands.settle()
+        await _until_received(subject, made, attempts)
     return attempts
+
+
+async def _until_received(subject: Subject, made: Session, attempts: Sequence[Attempt]) -> None:
+    """Let the agent pass on what it took: it may look ready before it does, and would be stopped too soon."""
+    deadline = time.monotonic() + _READY_SECONDS
+    taken = [attempt.trial.mark for attempt in attempts if attempt.claim == "submitted"]
+    while time.monotonic() < deadline:
+        received = "\n".join(subject.received(made))
+        if all(mark in received for mark in taken):
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 @asynccontextmanager
