@@ -105,15 +105,32 @@ def turn_after(
         return TurnBelief(phase="ready", last=turn.last, settled=sight.ended)
     if verdict.state not in OVER:
         return replace(turn, phase="unknown", was_seen=turn.was_seen or verdict.state == "blocked")
+    if turn.authority == "none":
+        return _at_rest(turn, sight, at=at)
     rested = replace(turn, rested_at=turn.rested_at or at)
-    proof = None if turn.authority == "none" else _proof(rested, sight, evidence, at, timings, testimony)
+    proof = _proof(rested, sight, evidence, at, timings, testimony)
     if proof is not None:
-        ending = LastTurn(result=_RESULTS[proof], source=turn.authority, at=at)
-        if proof == "error":
-            lost_context = sight.surface.chat_context == "degraded"
-            ending = replace(ending, error_kind=sight.surface.error_kind, lost_context=lost_context)
-        return TurnBelief(phase="ready", last=ending, settled=sight.ended)
+        return TurnBelief(phase="ready", last=_ending(proof, turn.authority, sight, at), settled=sight.ended)
     return _unproved(rested, sight, at=at, timings=timings)
+
+
+def _at_rest(turn: TurnBelief, sight: Sight, *, at: datetime) -> TurnBelief:
+    """Nothing was awaited; a turn that came and went between two looks is told by the transcript alone."""
+    last = turn.last
+    is_later = turn.settled is None or (
+        sight.ended is not None and sight.ended.submitted_at_utc > turn.settled.submitted_at_utc
+    )
+    if turn.phase == "ready" and sight.ended is not None and is_later:
+        last = _ending(sight.ended.outcome, "surface_inference", sight, at)
+    return replace(turn, phase="ready", last=last, settled=sight.ended, rested_at=turn.rested_at or at)
+
+
+def _ending(proof: Outcome, source: Source, sight: Sight, at: datetime) -> LastTurn:
+    ending = LastTurn(result=_RESULTS[proof], source=source, at=at)
+    if proof != "error" or sight.surface is None:
+        return ending
+    lost_context = sight.surface.chat_context == "degraded"
+    return replace(ending, error_kind=sight.surface.error_kind, lost_context=lost_context)
 
 
 def _at_work(turn: TurnBelief, sight: Sight, *, at: datetime) -> TurnBelief:
@@ -158,8 +175,6 @@ def _proof(
 
 
 def _unproved(turn: TurnBelief, sight: Sight, *, at: datetime, timings: TrackingTimings) -> TurnBelief:
-    if turn.authority == "none":
-        return replace(turn, phase="ready", settled=sight.ended)
     if turn.was_seen:
         # Over, but not proved how; somebody may still tell.
         return replace(turn, phase="ready")

@@ -147,6 +147,21 @@ def test_a_failed_compaction_degrades_the_chat_and_is_no_known_failure(capture: 
     assert (belief.turn.last.in_contract.at, belief.outcome) == (None, "error")
 
 
+def test_a_turn_that_came_and_went_between_two_looks_is_the_last_one() -> None:
+    """The transcript alone tells of it; an earlier one that it tells of again is not news."""
+    first = Ended(submitted_at_utc="2026-11-15T10:00:01.000000+00:00", outcome="interrupted")
+    second = Ended(submitted_at_utc="2026-11-15T10:00:02.000000+00:00", outcome="success")
+    seen = [look("ready"), look("active"), look("ready", ended=first)]
+
+    missed = after(*seen, look("ready", ended=second))
+    again = after(*seen, look("ready", ended=second), look("ready", ended=first))
+    at_the_start = after(look("ready", ended=first))
+
+    assert (missed.turn.last.result, missed.turn.last.source) == ("success", "surface_inference")
+    assert again.turn.last.result == "success"
+    assert at_the_start.turn.last.result == "none"
+
+
 def test_a_note_that_nothing_follows_is_given_up() -> None:
     """Somebody's note does not block the agent for ever."""
     steps = [look("ready", ended=OLD), note, look("ready", ended=OLD)]
