@@ -175,11 +175,11 @@ def test_a_turn_can_be_interrupted_once(opened: Opener) -> None:
         if not adapter.is_headless:
             await giving
 
-        async def was_interrupted() -> bool:
-            await turn.interrupt()
+        async def is_over() -> bool:
             return await adapter.running_turn() is None
 
-        await until(was_interrupted)
+        assert await turn.interrupt()
+        await until(is_over)
         if adapter.is_headless:
             with pytest.raises(PosthouseError):
                 await giving

@@ -118,6 +118,7 @@ def test_a_rule_answers_and_says_so(watched: Watched) -> None:
     watched.client.submit_prompt("work [[permission echo allowed]]")
     watched.until("ready", outcome="success")
 
+    watched.house.until(lambda: watched.told("dialog_answered") != [], seconds=_SECONDS)
     [answer] = watched.told("dialog_answered")
     assert (answer["dialog"], answer["by"], answer["outcome"]) == ("permission", "rule", "answered")
 
