@@ -52,7 +52,7 @@ class MailTools:
         subject: Annotated[str, Field(min_length=1, max_length=2000)],
         body: _Body,
         cc: _Copies = [],  # noqa: B006 - read only, and a schema shows it
-        attachments: _Files = [],  # noqa: B006
+        attachments: _Files = [],  # noqa: B006 - as above
         agent: _Agent = None,
     ) -> dict[str, Any]:
         """Send a message. The answer means that every recipient has it."""

@@ -34,11 +34,10 @@ def send(root: Root, document: Document) -> None:
     staged = stage(root, document)
     try:
         deliver(root, staged, document)
-    except MailTrouble:
-        raise  # perhaps delivered: the staged file is what the next opening judges by
-    except BaseException:
+    except (BadMail, MailboxUnusable, UnknownRecipient):
         staged.unlink(missing_ok=True)
         raise
+    # Any other end, Ctrl-C included, may come half-way: the staged file is what the next opening judges by.
 
 
 def deliver(root: Root, staged: Path, document: Document) -> None:
