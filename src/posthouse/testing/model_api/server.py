@@ -100,8 +100,14 @@ class ModelApi:
         """Have *step* answer the next main call, whatever its prompt says."""
         self._stage.queue(step)
 
-    def release(self) -> None:
-        """Let every held answer go on."""
+    def release(self, *, seconds: float = 120.0) -> None:
+        """Let every held answer go on, once there is one: an agent looks busy before it asks the model.
+
+        Raises:
+            AssertionError: None was held within *seconds*.
+        """
+        if not self._stage.wait_until_held(seconds):
+            raise AssertionError(f"no answer was held within {seconds:g} s")
         self._stage.release()
 
     def reset(self) -> None:

@@ -21,6 +21,7 @@ class Stage:
         self._queued: list[Step] = []
         self._failures: Counter[str] = Counter()
         self._releases = 0
+        self._held = 0
         self._is_closed = False
 
     def queue(self, step: Step) -> None:
@@ -58,8 +59,16 @@ class Stage:
     def wait_for_release(self, *, after: int) -> None:
         """Wait until there have been more releases than *after*."""
         with self._changed:
+            self._held += 1
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._is_closed or self._releases > after, HOLD_LIMIT_SECONDS)
+            self._held -= 1
             self._refuse_when_closed()
+
+    def wait_until_held(self, seconds: float) -> bool:
+        """Whether an answer was held within that time: one that has not begun hears of no release."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._held > 0, seconds)
 
     def pause(self, seconds: float) -> None:
         with self._changed:

@@ -141,6 +141,23 @@ def test_a_held_answer_stands_still_until_it_is_released(api: ModelApi) -> None:
     api.wait(lambda records: records[0].outcome == "completed")
 
 
+def test_a_release_waits_for_an_answer_that_can_hear_it(api: ModelApi) -> None:
+    """An agent looks busy before it asks the model: who releases then means the call that is to come."""
+    releasing = threading.Thread(target=api.release)
+    releasing.start()
+
+    _, answer = post(api, MESSAGES, ask("mock:hold", stream=True))
+    releasing.join(timeout=60)
+
+    assert ("part two" in answer, releasing.is_alive()) == (True, False)
+
+
+def test_a_release_of_nothing_is_a_failure(api: ModelApi) -> None:
+    """It would leave the next held answer standing."""
+    with pytest.raises(AssertionError, match="no answer was held"):
+        api.release(seconds=0.01)
+
+
 def _read_until(response: http.client.HTTPResponse, words: str) -> str:
     text = ""
     while words not in text:
