@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.stream.audience import Audience
-from posthouse.gateway.stream.sse import encoded
+from posthouse.events.audience import Audience
+from posthouse.events.journal import Journal
+from posthouse.web.event_stream import encoded
 
 _EVENTS = 20_000
 #: Events that come at once, as a busy gateway has them.

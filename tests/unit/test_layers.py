@@ -14,6 +14,8 @@ _PACKAGE = Path(posthouse.__file__).parent
 _VOCABULARY = {"contracts", "errors", "support", "clients"}
 _DRIVEN = {"tools", "terminal"}
 _COMPONENTS = {"queue", "tracking", "sessions", "turns", "mailbox", "sandbox", "conversations"}
+#: What processes with a door share.
+_SERVED = {"events", "web"}
 _PROCESSES = {"gateway", "coordination", "channels", "dashboard"}
 
 #: What each package may import besides itself.
@@ -25,10 +27,11 @@ _MAY_IMPORT = {
     "terminal": _VOCABULARY,
     "tools": _VOCABULARY | {"terminal"},
     **dict.fromkeys(_COMPONENTS, _VOCABULARY | _DRIVEN),
-    "web": _VOCABULARY,
-    **dict.fromkeys(_PROCESSES, _VOCABULARY | _DRIVEN | _COMPONENTS | {"web"}),
+    "events": _VOCABULARY,
+    "web": _VOCABULARY | {"events"},
+    **dict.fromkeys(_PROCESSES, _VOCABULARY | _DRIVEN | _COMPONENTS | _SERVED),
     "cli": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES,
-    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES | {"web"},
+    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES | _SERVED,
 }
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from posthouse.contracts.gateway_tui_http import LimitState
 from posthouse.errors import Conflict
-from posthouse.gateway.journal import Journal
+from posthouse.events.journal import Journal
 from posthouse.support import clock
 from posthouse.tracking.tracker import Belief
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.contracts.gateway_operations_http import AgentWord, Readiness
-from posthouse.gateway.journal import Journal
+from posthouse.events.audience import Audience
+from posthouse.events.journal import Journal
 from posthouse.gateway.metrics import gauges
-from posthouse.gateway.metrics.exposition import Family
 from posthouse.gateway.metrics.meter import Meter
-from posthouse.gateway.stream.audience import Audience
 from posthouse.gateway.telling import teller
 from posthouse.gateway.telling.teller import Teller
+from posthouse.web import gauges as served
+from posthouse.web.exposition import Family
 
 _CLOSED = {
     "blocked_unavailable": "the agent is not available",
@@ -72,9 +73,9 @@ class Operations:
         return [
             *gauges.of_status(self._sights.status(), self._sights.tui_state()),
             *self._meter.families(),
-            *gauges.of_audience(self.audience),
+            *served.of_audience(self.audience),
             gauges.of_notices({} if self._teller is None else self._teller.attempts),
-            *gauges.of_process(),
+            *served.of_process(),
         ]
 
 

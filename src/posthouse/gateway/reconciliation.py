@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from posthouse.contracts.gateway_http import ReconciliationResult
 from posthouse.errors import Conflict
-from posthouse.gateway.journal import Journal
+from posthouse.events.journal import Journal
 from posthouse.queue import Decided, Finished, Instance
 
 

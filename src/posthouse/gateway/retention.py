@@ -9,10 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from posthouse.queue import Queue, QueueUnavailable
-from posthouse.support.rotation import Keep
 
-#: About 80,000 events a file: what happened to every request that the queue still remembers, and more.
-EVENTS = Keep(max_bytes=16 << 20, backups=4)
 #: Requests between two looks at the queue's history.
 _LOOK_EVERY = 500
 #: Between two parts of the work, so that requests pass in between.

@@ -14,6 +14,7 @@ from posthouse.contracts.gateway_http import (
     ReconciliationResult,
     SubmitPromptRequest,
 )
+from posthouse.events.journal import Journal, read_events
 from posthouse.gateway import reconciliation, recovery
 from posthouse.gateway.adapter import AgentAdapter, Prompt
 from posthouse.gateway.background import Background
@@ -27,7 +28,6 @@ from posthouse.gateway.control.tui_story import TuiStory
 from posthouse.gateway.diagnostics import Diagnostics, NoDiagnostics
 from posthouse.gateway.files import Publisher
 from posthouse.gateway.intake import Intake
-from posthouse.gateway.journal import Journal, read_events
 from posthouse.gateway.limits import Limits
 from posthouse.gateway.mail.desk import Opener
 from posthouse.gateway.mail.office import MailOffice

@@ -12,11 +12,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from posthouse.contracts import gateway_files as gf
+from posthouse.events.journal import Journal
 from posthouse.gateway import adapters, files
 from posthouse.gateway.diagnostics import open_diagnostics
 from posthouse.gateway.http import app
 from posthouse.gateway.http.diagnostics import LogWarnings
-from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.gateway.telling.teller import surroundings_of

@@ -11,9 +11,9 @@ import uvloop
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import manifest as m
+from posthouse.events.journal import Journal
 from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
-from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.gateway.telling.teller import surroundings_of

@@ -15,12 +15,13 @@ import pytest
 from posthouse.clients.events import Heard, StreamBroken
 from posthouse.clients.gateway import GatewayClient, GatewayRefused, GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
+from posthouse.events import audience
 from posthouse.gateway import attach
-from posthouse.gateway.stream import audience, sse
 from posthouse.support import processes
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.house import House
 from posthouse.testing.served import Served, serving
+from posthouse.web import event_stream as sse
 
 _LIMIT_SECONDS = 60.0
 

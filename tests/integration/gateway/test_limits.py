@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from posthouse.events.journal import Journal
 from posthouse.gateway import worker
 from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
-from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

@@ -5,11 +5,11 @@ import json
 import urllib.request
 from pathlib import Path
 
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.metrics.exposition import Family, Histogram, Sample, render
+from posthouse.events.journal import Journal
 from posthouse.gateway.metrics.meter import Meter
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import serving
+from posthouse.web.exposition import Family, Histogram, Sample, render
 
 
 def parsed(text: str) -> dict[str, list[tuple[str, dict[str, str], float]]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway.journal import read_events
+from posthouse.events.journal import read_events
 from posthouse.terminal import session as terminal
 
 # What `house` is, is told in conftest.py; tests can't import it from there.

@@ -5,7 +5,8 @@ import sqlite3
 from typing import Any
 
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import attach, retention
+from posthouse.events import journal
+from posthouse.gateway import attach
 from posthouse.queue import Limits
 from posthouse.support import running_log
 from posthouse.support.rotation import parts
@@ -24,7 +25,7 @@ def test_a_long_history_is_rotated_and_pruned_and_work_goes_on(house: House) -> 
     attach.detach(session, house.registry)
     root = session.gateway_root
     events, log = root / gf.EVENTS, root / gf.LOG
-    events.write_text(LINE * (retention.EVENTS.max_bytes // len(LINE)))
+    events.write_text(LINE * (journal.KEEP.max_bytes // len(LINE)))
     log.write_text(LINE * (running_log.KEPT.max_bytes // len(LINE)))
     before = (events.read_bytes(), log.read_bytes())
     extra = 500

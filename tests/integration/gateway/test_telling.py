@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from posthouse.contracts import telling_files as tf
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.stream.audience import Audience
+from posthouse.events.audience import Audience
+from posthouse.events.journal import Journal
 from posthouse.gateway.telling import command, outcome, teller
 from posthouse.gateway.telling.notice import Whose, trial
 from posthouse.gateway.telling.targets import TargetFiles

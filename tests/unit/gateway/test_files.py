@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.events.journal import Journal
 from posthouse.gateway.files import Publisher, live_attach
-from posthouse.gateway.journal import Journal
 from posthouse.gateway.status import Binding
 from posthouse.sessions.session import Session
 from posthouse.support.running_log import close_log, open_log

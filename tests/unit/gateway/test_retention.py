@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from posthouse.events.journal import KEEP, Journal, read_events
 from posthouse.gateway import retention
-from posthouse.gateway.journal import Journal, read_events
 from posthouse.gateway.retention import Pruner
 from posthouse.queue import Limits, Request, Result, open_queue
 from posthouse.support.rotation import Keep, RotatingFile
@@ -102,6 +102,6 @@ def test_history_is_pruned_at_the_start_and_from_time_to_time(
 
 def test_the_limits_have_room_for_what_the_queue_remembers() -> None:
     """The event log reaches at least as far back as the rows do, at three events of 300 bytes a request."""
-    total = retention.EVENTS.max_bytes * (retention.EVENTS.backups + 1)
+    total = KEEP.max_bytes * (KEEP.backups + 1)
 
     assert total > Limits().max_finished * 3 * 300

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from posthouse.gateway.journal import Journal
+from posthouse.events.journal import Journal
 from posthouse.gateway.receipts.book import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.worker import Worker

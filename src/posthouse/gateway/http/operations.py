@@ -3,9 +3,8 @@
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from posthouse.contracts.gateway_operations_http import Readiness
-from posthouse.gateway.metrics import exposition
 from posthouse.gateway.service import Gateway
-from posthouse.web import page
+from posthouse.web import exposition, page
 from posthouse.web.route import Route
 
 _DOCUMENT = "/openapi.json"

@@ -6,13 +6,13 @@ from starlette.responses import Response
 from posthouse.contracts import gateway_http as wire
 from posthouse.gateway.control import routes as control_routes
 from posthouse.gateway.http import idempotency, operations
+from posthouse.gateway.http import stream as stream_routes
 from posthouse.gateway.mail import routes as mail_routes
 from posthouse.gateway.mail.notifier import routes as notifier_routes
 from posthouse.gateway.receipts import routes as receipt_routes
 from posthouse.gateway.receipts.repeats import key_of
 from posthouse.gateway.reminders import routes as reminder_routes
 from posthouse.gateway.service import Gateway
-from posthouse.gateway.stream import routes as stream_routes
 from posthouse.web.route import Addressed, Route
 
 

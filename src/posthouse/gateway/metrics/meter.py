@@ -4,9 +4,9 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.metrics.exposition import Family, Histogram, Sample
-from posthouse.gateway.stream.event import Event
+from posthouse.events.event import Event
+from posthouse.events.journal import Journal
+from posthouse.web.exposition import Family, Histogram, Sample
 
 _ENDS = frozenset(("completed", "failed", "interrupted", "unknown"))
 _BOUNDS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from posthouse.errors import Conflict, PosthouseError
+from posthouse.events.journal import Journal
 from posthouse.gateway.adapter import AgentAdapter, AgentBusy, Ending, Prompt, Step, Tell, Unproven
-from posthouse.gateway.journal import Journal
 from posthouse.gateway.receipts.following import Follower
 from posthouse.gateway.receipts.ledger import Ledger
 from posthouse.queue import (

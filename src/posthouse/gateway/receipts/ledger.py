@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from posthouse.errors import NotFound, Unavailable
+from posthouse.events.journal import Journal
 from posthouse.gateway.adapter import Ending, Step, Tell
-from posthouse.gateway.journal import Journal
 from posthouse.queue import ENDS, Passed, QueueUnavailable, Receipt, Receipts, Stage, StageName
 from posthouse.support import clock, crashpoints
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from posthouse.gateway.journal import Journal
+from posthouse.events.journal import Journal
 from posthouse.gateway.reminders.reminder import Keys, Reminder, described, effective
 from posthouse.support import clock
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from posthouse.contracts.telling_files import Occasion
-from posthouse.gateway.stream.event import Event
+from posthouse.events.event import Event
 from posthouse.gateway.telling.occasions import sentence
 from posthouse.support import ids
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from posthouse.contracts.telling_files import Occasion
-from posthouse.gateway.stream.event import Event
+from posthouse.events.event import Event
 
 _OF_STAGE: Mapping[str, Occasion] = {
     "completed": "finished",

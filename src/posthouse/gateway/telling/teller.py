@@ -12,10 +12,10 @@ from pathlib import Path
 
 from posthouse.contracts import telling_files as tf
 from posthouse.errors import InvalidInput, PosthouseError
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.stream.audience import Audience
-from posthouse.gateway.stream.event import BadPosition, Event, Position
-from posthouse.gateway.stream.reader import Reader
+from posthouse.events.audience import Audience
+from posthouse.events.event import BadPosition, Event, Position
+from posthouse.events.journal import Journal
+from posthouse.events.reader import Reader
 from posthouse.gateway.telling import command, webhook
 from posthouse.gateway.telling.notice import Notice, Whose, notice_of
 from posthouse.gateway.telling.occasions import occasion_of

@@ -7,11 +7,11 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
+from posthouse.events.journal import Journal
 from posthouse.gateway.diagnostics import DiagnosticLog, NoDiagnostics
 from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
 from posthouse.gateway.http.diagnostics import Completions, watched
-from posthouse.gateway.journal import Journal
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue

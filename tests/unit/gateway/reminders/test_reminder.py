@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from posthouse.gateway.journal import Journal, read_events
+from posthouse.events.journal import Journal, read_events
 from posthouse.gateway.reminders.events import ReminderStory, left_by
 from posthouse.gateway.reminders.reminder import Keys, Reminder, effective, next_due
 

@@ -3,7 +3,7 @@
 import base64
 import json
 
-from posthouse.gateway.stream.event import Event
+from posthouse.events.event import Event
 from posthouse.gateway.telling.notice import Whose, notice_of, signature, trial
 from posthouse.gateway.telling.outcome import DELAYS, delay_after, refused
 

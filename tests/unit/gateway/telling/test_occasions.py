@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from posthouse.contracts.telling_files import Occasion
-from posthouse.gateway.stream.event import Event
+from posthouse.events.event import Event
 from posthouse.gateway.telling.occasions import occasion_of, sentence
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.stream import past
-from posthouse.gateway.stream.event import BadPosition, Position
-from posthouse.gateway.stream.past import Past
+from posthouse.events import past
+from posthouse.events.event import BadPosition, Position
+from posthouse.events.journal import Journal
+from posthouse.events.past import Past
 from posthouse.support.rotation import Keep
 
 SMALL = Keep(max_bytes=250, backups=2)

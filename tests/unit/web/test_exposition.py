@@ -1,6 +1,6 @@
 """Numbers as text."""
 
-from posthouse.gateway.metrics.exposition import Family, Sample, render
+from posthouse.web.exposition import Family, Sample, render
 
 
 def test_a_family_is_its_help_its_type_and_its_numbers() -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from posthouse.gateway.stream.audience import Audience
-from posthouse.gateway.stream.event import Event, Position
-from posthouse.gateway.stream.reader import Reader, Told
+from posthouse.events.audience import Audience
+from posthouse.events.event import Event, Position
+from posthouse.events.reader import Reader, Told
 from posthouse.web.connection import HANG_UP
 
 MEDIA_TYPE = "text/event-stream"

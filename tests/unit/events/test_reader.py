@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.gateway import journal as journals
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.stream.event import Event, Gap, Position
-from posthouse.gateway.stream.reader import OLDEST, ROTATED, UNKNOWN, VANISHED, Reader, Told
+from posthouse.events import journal as journals
+from posthouse.events.event import Event, Gap, Position
+from posthouse.events.journal import Journal
+from posthouse.events.reader import OLDEST, ROTATED, UNKNOWN, VANISHED, Reader, Told
 from posthouse.support.rotation import Keep
 
 Story = Callable[[Journal], Awaitable[None]]

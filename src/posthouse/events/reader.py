@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.stream import past
-from posthouse.gateway.stream.event import Event, Gap, Position
-from posthouse.gateway.stream.past import Past
+from posthouse.events import past
+from posthouse.events.event import Event, Gap, Position
+from posthouse.events.journal import Journal
+from posthouse.events.past import Past
 
 #: Before everything that is kept.
 OLDEST = Position(number=0, check=None)

@@ -3,9 +3,9 @@
 import asyncio
 
 from posthouse.errors import Unavailable
-from posthouse.gateway.journal import Journal
-from posthouse.gateway.stream.event import Position
-from posthouse.gateway.stream.reader import DISK_READERS, Reader
+from posthouse.events.event import Position
+from posthouse.events.journal import Journal
+from posthouse.events.reader import DISK_READERS, Reader
 
 MAX_READERS = 64
 

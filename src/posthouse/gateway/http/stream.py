@@ -1,10 +1,10 @@
 """The route of events."""
 
 from posthouse.contracts.gateway_events_http import EventsQuery
+from posthouse.events.event import Position
+from posthouse.events.reader import OLDEST
 from posthouse.gateway.service import Gateway
-from posthouse.gateway.stream.event import Position
-from posthouse.gateway.stream.reader import OLDEST
-from posthouse.gateway.stream.sse import MEDIA_TYPE, EventStream, Wish
+from posthouse.web.event_stream import MEDIA_TYPE, EventStream, Wish
 from posthouse.web.route import Addressed, Route
 
 _LAST = "last-event-id"

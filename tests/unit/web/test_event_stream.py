@@ -1,7 +1,7 @@
 """How events look on the wire."""
 
-from posthouse.gateway.stream.event import Event, Gap, Position
-from posthouse.gateway.stream.sse import encoded
+from posthouse.events.event import Event, Gap, Position
+from posthouse.web.event_stream import encoded
 
 ONE = Event(number=7, kind="accepted", line=b'{"kind": "accepted"}')
 TWO = Event(number=8, kind="completed", line=b'{"kind": "completed"}')

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from posthouse.contracts.gateway_events import PART_BEGUN
-from posthouse.gateway.stream.event import Event, Position, decoded
+from posthouse.events.event import Event, Position, decoded
 from posthouse.support import rotation
 
 #: How much is read at a time; one reader holds no more than this of the past.

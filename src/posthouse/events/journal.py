@@ -1,4 +1,4 @@
-"""Where everything that happens in a gateway is told: written to `events.jsonl`, and heard by who listens."""
+"""Where everything that happens in a process is told: written to `events.jsonl`, and heard by who listens."""
 
 import json
 from collections import deque
@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.contracts.gateway_events import CONTRACT_KINDS, PART_BEGUN
-from posthouse.gateway import retention
-from posthouse.gateway.stream import past
-from posthouse.gateway.stream.event import Event
+from posthouse.events import past
+from posthouse.events.event import Event
 from posthouse.support import clock, crashpoints, rotation
 from posthouse.support.rotation import Keep, RotatingFile
 
+#: About 80,000 events a file: what happened to every request that a queue still remembers, and more.
+KEEP = Keep(max_bytes=16 << 20, backups=4)
 #: The newest events are kept in memory for those who read along.
 _RECENT_EVENTS = 1000
 _RECENT_BYTES = 256 << 10
@@ -22,9 +23,9 @@ _MAX_TEXT = 500
 
 
 class Journal:
-    """The events of one gateway. No line holds a prompt. For one loop: it locks nothing."""
+    """The events of one gateway or server. No line holds a prompt. For one loop: it locks nothing."""
 
-    def __init__(self, path: Path, keep: Keep = retention.EVENTS) -> None:
+    def __init__(self, path: Path, keep: Keep = KEEP) -> None:
         self.path = path
         self._before = past.line_count(path)
         self._file = RotatingFile(
