@@ -9,5 +9,7 @@ SERVERS: Final = "houmao_servers"
 LOCK: Final = "server.lock"
 CURRENT_INSTANCE: Final = "run/current-instance.json"
 LOG: Final = "logs/server.log"
+#: What happened, as `GET /houmao/events` tells it; ours.
+EVENTS: Final = "logs/events.jsonl"
 #: The token that callers beyond this machine show; ours.
 TOKEN: Final = "token"

@@ -2,11 +2,16 @@
 
 import asyncio
 import logging
+from pathlib import Path
 
+from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.coordination.discovery import Discovery
 from posthouse.coordination.member import Member
+from posthouse.coordination.news import News
+from posthouse.events.journal import Journal
 from posthouse.sessions.registry import Registry
+from posthouse.support import files
 
 
 class Coordination:
@@ -16,7 +21,12 @@ class Coordination:
         self.instance = instance
         #: Set when somebody asked the server to end.
         self.stopping = asyncio.Event()
-        self._discovery = Discovery(registry, log)
+        events = Path(instance.server_root) / cf.EVENTS
+        files.private_folder(events.parent)
+        #: Whoever makes something happen tells it here.
+        self.journal = Journal(events)
+        self._news = News(self.journal)
+        self._discovery = Discovery(registry, log, self._changed)
 
     async def open(self) -> None:
         """Know who is there, and follow.
@@ -25,9 +35,11 @@ class Coordination:
             OSError: The registry's folder can't be made, read or watched.
         """
         await self._discovery.open()
+        self._news.begin(self._discovery.roster, self._discovery.problems)
 
     async def close(self) -> None:
         await self._discovery.close()
+        self.journal.close()
 
     def listed(self, wanted: wire.ListQuery) -> list[Member]:
         """The agents that fit, by name; those that do not run only when they are asked for."""
@@ -40,3 +52,6 @@ class Coordination:
         UnknownAgent, AmbiguousAgent: Nobody, or several, answer to *ref*.
         """
         return self._discovery.roster.find(ref)
+
+    def _changed(self) -> None:
+        self._news.look(self._discovery.roster, self._discovery.problems)
