@@ -1,6 +1,5 @@
 """One real CLI in folders of its own, that talks to a scripted model API: what its rigs have in common."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,14 +7,12 @@ from pathlib import Path
 from posthouse.terminal.client import Server
 from posthouse.testing import clis
 from posthouse.testing.model_api import ModelApi
+from posthouse.testing.waiting import wait_for
 from posthouse.tools import spool
 from posthouse.tools.tool import Exchange, Launch, Meaning, Permissions, Program, Report, Setup, Tool
 
-#: No step of a CLI takes as long as this, on a busy machine neither.
-LIMIT_SECONDS = 60.0
 #: The tmux session that the CLI runs in.
 SESSION = "agent"
-_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +102,3 @@ class CliAgent:
     def wait(self, is_true: Callable[[], bool]) -> None:
         """Wait for a condition."""
         wait_for(is_true)
-
-
-def wait_for(is_true: Callable[[], bool], *, seconds: float = LIMIT_SECONDS) -> None:
-    """Return once the condition holds.
-
-    Raises:
-        AssertionError: It did not within *seconds*.
-    """
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline, "it never became true"
-        time.sleep(_POLL_SECONDS)

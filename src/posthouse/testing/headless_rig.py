@@ -8,7 +8,8 @@ from typing import TypedDict, Unpack
 from posthouse.support import processes
 from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
-from posthouse.testing.cli_rig import LIMIT_SECONDS, SESSION, CliAgent, Place, Subject
+from posthouse.testing.cli_rig import SESSION, CliAgent, Place, Subject
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.tool import Chat, Permissions, TurnOrder
 from posthouse.turns import runner
 from posthouse.turns.folder import Run

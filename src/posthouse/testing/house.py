@@ -3,7 +3,6 @@
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server
 from posthouse.testing.truth import TruthLog
+from posthouse.testing.waiting import wait_for
 from posthouse.turns import runner
 
 
@@ -88,22 +88,20 @@ class House:
     def receipt(self, session: Session, request_id: str) -> dict[str, Any]:
         """A request's receipt once it has its end."""
         client = self.client(session)
-        self.until(lambda: client.receipt(request_id)["state"] not in ("accepted", "running"), seconds=60)
+        self.until(lambda: client.receipt(request_id)["state"] not in ("accepted", "running"))
         return client.receipt(request_id)
 
     def read(self, session: Session, name: str) -> dict[str, Any]:
         content: dict[str, Any] = json.loads((session.gateway_root / name).read_bytes())
         return content
 
-    def until(self, condition: Callable[[], bool], *, seconds: float = 20.0) -> None:
-        """Wait for *condition*; an error with what it is about after *seconds*."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                logs = [(one.gateway_root / gf.LOG) for one in self.sessions]
-                told = "\n".join(log.read_text() for log in logs if log.exists())
-                raise AssertionError(f"not seen within {seconds:g} s; the gateway's log:\n{told}")
-            time.sleep(0.02)
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for *condition*; if it never holds, the error shows the gateways' logs."""
+        wait_for(condition, told=self._logs)
+
+    def _logs(self) -> str:
+        logs = [one.gateway_root / gf.LOG for one in self.sessions]
+        return "\n".join(["the gateways' logs:", *(log.read_text() for log in logs if log.exists())])
 
     def settle(self, session: Session) -> None:
         """Wait until nothing is accepted or running."""

@@ -5,14 +5,13 @@ Deliberately not built on `posthouse.terminal`: what tests that package needs ot
 
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from posthouse.terminal.screen import Screen
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
-_POLL_SECONDS = 0.02
 _TARGET = "agent:0.0"
 
 
@@ -73,17 +72,20 @@ class Pane:
     def resize(self, columns: int, rows: int) -> None:
         self.tmux("resize-window", "-t", "agent:0", "-x", str(columns), "-y", str(rows))
 
-    def wait(self, condition: Callable[[Screen], bool], *, seconds: float = 10.0) -> Screen:
+    def wait(self, condition: Callable[[Screen], bool], *, seconds: float = LIMIT_SECONDS) -> Screen:
         """The first screen that meets *condition*.
 
         Raises:
-            AssertionError: None did within *seconds*; the message shows the last one.
+            NeverHappened: None did within *seconds*; the message shows the last one.
         """
-        deadline = time.monotonic() + seconds
-        while not condition(screen := self.screen()):
-            if time.monotonic() > deadline:
-                raise AssertionError(f"not seen within {seconds:g} s; title {screen.title!r}\n{self.text()}")
-            time.sleep(_POLL_SECONDS)
+        screen = self.screen()
+
+        def looked() -> bool:
+            nonlocal screen
+            screen = self.screen()
+            return condition(screen)
+
+        wait_for(looked, seconds=seconds, told=lambda: f"title {screen.title!r}\n{self.text()}")
         return screen
 
 

@@ -1,13 +1,12 @@
 """Reading the scripted agent's truth log: what it really received, not what anybody claims."""
 
 import json
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_POLL_SECONDS = 0.01
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +38,15 @@ class TruthLog:
     def interrupts(self) -> int:
         return len(self.events("interrupt"))
 
-    def wait(self, condition: Callable[["TruthLog"], bool], *, seconds: float = 10.0) -> "TruthLog":
+    def wait(self, condition: Callable[["TruthLog"], bool], *, seconds: float = LIMIT_SECONDS) -> "TruthLog":
         """Return once *condition* holds.
 
         Raises:
-            AssertionError: It did not within *seconds*; the message shows the end of the log.
+            NeverHappened: It did not within *seconds*; the message shows the end of the log.
         """
-        deadline = time.monotonic() + seconds
-        while not condition(self):
-            if time.monotonic() > deadline:
-                raise AssertionError(f"not seen within {seconds:g} s; the log ends with {self.events()[-8:]}")
-            time.sleep(_POLL_SECONDS)
+        wait_for(
+            lambda: condition(self),
+            seconds=seconds,
+            told=lambda: f"the log ends with {self.events()[-8:]}",
+        )
         return self

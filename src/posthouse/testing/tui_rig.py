@@ -12,7 +12,8 @@ from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, Typist
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Surface
-from posthouse.testing.cli_rig import LIMIT_SECONDS, SESSION, CliAgent, Place, Subject
+from posthouse.testing.cli_rig import SESSION, CliAgent, Place, Subject
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.tool import Chat, Permissions
 
 _NEW = Chat()

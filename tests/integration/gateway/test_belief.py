@@ -13,7 +13,6 @@ from posthouse.terminal import session as terminal
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
-_SECONDS = 60.0
 
 
 class Watched:
@@ -34,7 +33,7 @@ class Watched:
             found.update(self.client.tui_belief())
             return found["state"] == state and all(found[name] == value for name, value in more.items())
 
-        self.house.until(is_so, seconds=_SECONDS)
+        self.house.until(is_so)
         return found
 
     def says(self) -> dict[str, str]:
@@ -77,7 +76,7 @@ def test_every_state_of_a_persons_own_turn_is_told(watched: Watched) -> None:
         "title": "idle",
         "screen": "ready",
     }
-    watched.house.until(lambda: watched.says() == says, seconds=_SECONDS)
+    watched.house.until(lambda: watched.says() == says)
     states = [event["state"] for event in watched.told("tui_state")]
     once = [state for state, before in zip(states, ["", *states], strict=False) if state != before]
     begun = once.index("draft")
@@ -118,7 +117,7 @@ def test_a_rule_answers_and_says_so(watched: Watched) -> None:
     watched.client.submit_prompt("work [[permission echo allowed]]")
     watched.until("ready", outcome="success")
 
-    watched.house.until(lambda: watched.told("dialog_answered") != [], seconds=_SECONDS)
+    watched.house.until(lambda: watched.told("dialog_answered") != [])
     [answer] = watched.told("dialog_answered")
     assert (answer["dialog"], answer["by"], answer["outcome"]) == ("permission", "rule", "answered")
 

@@ -84,7 +84,7 @@ def test_gateways_in_a_host_are_as_they_would_be_alone(hosted: House) -> None:
         assert answers(hosted, session)
 
     os.kill(host, signal.SIGKILL)
-    hosted.until(lambda: all(attach.live(session) for session in sessions), seconds=SECONDS)
+    hosted.until(lambda: all(attach.live(session) for session in sessions))
 
     again = [attach.live(session) for session in sessions]
     assert [one.port for one in again if one] == [one.port for one in first if one]
@@ -155,7 +155,7 @@ def test_what_was_detached_while_the_host_was_dead_is_not_taken_up_again(hosted:
     assert calling.pid_of(runtime) is None
     calling.ensure(runtime, os.environ)
 
-    hosted.until(lambda: attach.live(stays) is not None, seconds=SECONDS)
+    hosted.until(lambda: attach.live(stays) is not None)
     assert attach.live(goes) is None
 
 
@@ -167,16 +167,16 @@ def test_a_host_that_dies_while_it_takes_one_in_or_lets_one_go_does_either(hoste
 
     with pytest.raises(HostSilent, match="does not answer"):
         attach.attach(session, hosted.registry, environment=os.environ, hosted=True)
-    hosted.until(lambda: attach.live(session) is not None, seconds=SECONDS)
+    hosted.until(lambda: attach.live(session) is not None)
     attach.attach(session, hosted.registry, environment=os.environ, hosted=True)
     assert answers(hosted, session)
 
     end(hosted)
     calling.ensure(session.runtime_root, {**os.environ, names.CRASH_AT: "gateway off the roll#1"})
-    hosted.until(lambda: attach.live(session) is not None, seconds=SECONDS)
+    hosted.until(lambda: attach.live(session) is not None)
     with pytest.raises(HostSilent, match="does not answer"):
         attach.detach(session, hosted.registry)
-    hosted.until(lambda: served(session.runtime_root) == (), seconds=SECONDS)
+    hosted.until(lambda: served(session.runtime_root) == ())
     assert attach.live(session) is None
     attach.detach(session, hosted.registry)
     assert not (session.gateway_root / "run/current-instance.json").exists()

@@ -22,7 +22,6 @@ from posthouse.tools.packs import captures
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
-_SECONDS = 60.0
 _NAME = "mine"
 
 
@@ -55,7 +54,7 @@ class Joined:
             found.update(self.client.tui_belief())
             return found["state"] == state and all(found[name] == value for name, value in more.items())
 
-        self._house.until(is_so, seconds=_SECONDS)
+        self._house.until(is_so)
         return found
 
     def type(self, text: str) -> None:

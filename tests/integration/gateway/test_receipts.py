@@ -30,7 +30,7 @@ def kill_gateway(house: House, session: Any) -> None:
     there = attach.live(session)
     assert there is not None
     os.kill(there.pid, signal.SIGKILL)
-    house.until(lambda: attach.live(session) is None, seconds=60)
+    house.until(lambda: attach.live(session) is None)
 
 
 @BOTH

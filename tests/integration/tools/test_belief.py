@@ -21,9 +21,9 @@ from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, client_environment
 from posthouse.testing import clis
-from posthouse.testing.cli_rig import wait_for
 from posthouse.testing.delivery import rig, subjects
 from posthouse.testing.model_api import ModelApi
+from posthouse.testing.waiting import wait_for
 
 #: A real CLI on a busy machine.
 _SECONDS = 90.0
@@ -65,10 +65,7 @@ class Watched:
             last.update(self.client.tui_belief())
             return is_so(last)
 
-        try:
-            wait_for(look, seconds=_SECONDS)
-        except AssertionError:
-            raise AssertionError(f"it is {last}") from None
+        wait_for(look, told=lambda: f"it is {last}")
         return last
 
     def tmux(self, command: str, *words: str) -> None:
@@ -93,7 +90,7 @@ class Watched:
             looking = threading.Thread(target=_look_at, args=(master,))
             looking.start()
             try:
-                wait_for(lambda: str(client.pid) in self._attached().split(), seconds=_SECONDS)
+                wait_for(lambda: str(client.pid) in self._attached().split())
                 yield lambda text: _write(master, text)
             finally:
                 client.terminate()
@@ -175,7 +172,7 @@ def _works_and_ends(watched: Watched) -> None:
     name = watched.session.tmux_session_name
     watched.session.tmux.run("resize-window", "-t", f"={name}:0", "-x", "100", "-y", "30")
     watched.api.release()
-    wait_for(lambda: _WAITING in [one.prompt for one in watched.api.main_records()], seconds=_SECONDS)
+    wait_for(lambda: _WAITING in [one.prompt for one in watched.api.main_records()])
     watched.until("ready", outcome="success", disagreement=None)
 
 

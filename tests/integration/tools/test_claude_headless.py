@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from posthouse.testing import clis, leftovers
-from posthouse.testing.cli_rig import LIMIT_SECONDS, Place, Subject
+from posthouse.testing.cli_rig import Place, Subject
 from posthouse.testing.headless_rig import HeadlessAgent, programs_of, running
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.claude.profile import TOOL
 from posthouse.tools.tool import Chat, Launch, Permissions
 from posthouse.turns.turn import Turn

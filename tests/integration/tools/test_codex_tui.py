@@ -9,8 +9,9 @@ import pytest
 
 from posthouse.support import processes
 from posthouse.testing import clis, leftovers
-from posthouse.testing.cli_rig import LIMIT_SECONDS, Place, Subject
+from posthouse.testing.cli_rig import Place, Subject
 from posthouse.testing.tui_rig import TuiAgent
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.codex.profile import TOOL
 from posthouse.tools.tool import Chat, Launch, Permissions
 

@@ -10,8 +10,9 @@ from posthouse.terminal import keys
 from posthouse.terminal.delivery import Delivery, Typist
 from posthouse.terminal.pane import Pane
 from posthouse.testing import clis, leftovers
-from posthouse.testing.cli_rig import LIMIT_SECONDS, Place, Subject
+from posthouse.testing.cli_rig import Place, Subject
 from posthouse.testing.tui_rig import TuiAgent, until
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.gemini.profile import TOOL
 from posthouse.tools.tool import Chat, Launch
 

@@ -17,8 +17,6 @@ from posthouse.tools import skills
 ROUND, COMMS = skills.NAMES
 
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-#: Ten steps, each with a process or two of its own, on a busy machine.
-_TURN_SECONDS = 180.0
 
 
 def _take_up(tool: str, name: str, home: Path) -> Step:
@@ -79,7 +77,7 @@ def test_a_cli_finds_both_skills_and_their_commands_do_what_they_say(
         place.api.queue(step)
 
     asked = client.submit_prompt("You have mail.")["request_id"]
-    house.until(lambda: client.receipt(asked)["state"] not in ("accepted", "running"), seconds=_TURN_SECONDS)
+    house.until(lambda: client.receipt(asked)["state"] not in ("accepted", "running"))
 
     assert (client.receipt(asked)["state"], len(place.api.main_records())) == ("completed", len(steps))
     first = place.api.main_records()[0].seq

@@ -163,7 +163,7 @@ def test_claude_code_uses_its_own_mailbox_by_a_tool(house: House, place: Place) 
 
     client = house.client(session)
     asked = client.submit_prompt("Write to yourself.")["request_id"]
-    house.until(lambda: client.receipt(asked)["state"] not in ("accepted", "running"), seconds=_TURN_SECONDS)
+    house.until(lambda: client.receipt(asked)["state"] not in ("accepted", "running"))
 
     offered = place.api.main_records()[-1].tools
     assert {f"mcp__posthouse__{name}" for name in TOOLS} <= set(offered)

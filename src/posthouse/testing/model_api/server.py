@@ -5,7 +5,6 @@ import socket
 import socketserver
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from posthouse.testing.model_api.handler import Handler
 from posthouse.testing.model_api.recording import Record, Recorder
 from posthouse.testing.model_api.script import Step
 from posthouse.testing.model_api.stage import Stage
+from posthouse.testing.waiting import LIMIT_SECONDS, NeverHappened, wait_for
 
 _POLL_SECONDS = 0.02
 
@@ -82,32 +82,32 @@ class ModelApi:
         return self._recorder.mentioning(words)
 
     def wait(
-        self, condition: Callable[[Sequence[Record]], bool], *, seconds: float = 30.0
+        self, condition: Callable[[Sequence[Record]], bool], *, seconds: float = LIMIT_SECONDS
     ) -> Sequence[Record]:
         """The main records, once *condition* holds for them.
 
         Raises:
-            AssertionError: It did not within *seconds*; the message shows the last records.
+            NeverHappened: It did not within *seconds*; the message shows the last records.
         """
-        deadline = time.monotonic() + seconds
-        while not condition(records := self.main_records()):
-            if time.monotonic() > deadline:
-                raise AssertionError(f"not asked within {seconds:g} s; the last calls were {records[-4:]}")
-            time.sleep(_POLL_SECONDS)
-        return records
+        wait_for(
+            lambda: condition(self.main_records()),
+            seconds=seconds,
+            told=lambda: f"the last calls were {self.main_records()[-4:]}",
+        )
+        return self.main_records()
 
     def queue(self, step: Step) -> None:
         """Have *step* answer the next main call, whatever its prompt says."""
         self._stage.queue(step)
 
-    def release(self, *, seconds: float = 120.0) -> None:
+    def release(self, *, seconds: float = LIMIT_SECONDS) -> None:
         """Let every held answer go on, once there is one: an agent looks busy before it asks the model.
 
         Raises:
-            AssertionError: None was held within *seconds*.
+            NeverHappened: None was held within *seconds*.
         """
         if not self._stage.wait_until_held(seconds):
-            raise AssertionError(f"no answer was held within {seconds:g} s")
+            raise NeverHappened(f"no answer was held within {seconds:g} s")
         self._stage.release()
 
     def reset(self) -> None:
