@@ -1,4 +1,4 @@
-"""Reads the server-sent events of one gateway, as they come."""
+"""Reads server-sent events as they come."""
 
 import http.client
 import json
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 
 from posthouse.errors import Unavailable
 
-#: Longer than any event; a line without end is not a gateway's.
-_MAX_LINE_BYTES = 1 << 20
+#: Longer than any event; a line without end is not one of ours.
+MAX_LINE_BYTES = 1 << 20
 
 
 class StreamBroken(Unavailable):
@@ -18,7 +18,7 @@ class StreamBroken(Unavailable):
 
 
 class Heard(NamedTuple):
-    """One event as the gateway sent it, or a gap: `kind` is `gap` then."""
+    """One event as it was sent, or a gap: `kind` is `gap` then."""
 
     #: Goes on after it, as `since` or `Last-Event-ID`.
     event_id: str
@@ -29,20 +29,51 @@ class Heard(NamedTuple):
         return str(self.fields.get("kind", ""))
 
 
+class Frames:
+    """Puts events together from the lines of a stream, whoever reads them."""
+
+    def __init__(self) -> None:
+        #: The newest id that was heard of, also where its event was not asked for.
+        self.last_id: str | None = None
+        self._id: str | None = None
+        self._data = ""
+
+    def take(self, line: str) -> Heard | None:
+        """The event that *line* completes; a blank line does.
+
+        Raises:
+            StreamBroken: It is no event.
+        """
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name == "id":
+            self._id = value
+        elif name == "data":
+            self._data += value
+        elif not line:
+            self.last_id, data, self._data = self._id, self._data, ""
+            return Heard(event_id=self._id or "", fields=_object(data)) if data else None
+        return None
+
+
 class EventFeed:
-    """The events of an open answer. Ends when the gateway ends it. Whoever has it closes it."""
+    """The events of an open answer. Ends when the other side ends it. Whoever has it closes it."""
 
     def __init__(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
         self._connection = connection
         self._response = response
-        #: The newest id that was heard of, also where its event was not asked for.
-        self.last_id: str | None = None
+        self._frames = Frames()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def last_id(self) -> str | None:
+        """The newest id that was heard of, also where its event was not asked for."""
+        return self._frames.last_id
 
     def close(self) -> None:
         self._response.close()
@@ -54,29 +85,27 @@ class EventFeed:
         Raises:
             StreamBroken: It can't be read on; `last_id` says from where another can be.
         """
-        event_id, data = self.last_id, ""
         while line := self._line():
-            name, _, value = line.partition(":")
-            value = value.removeprefix(" ")
-            if name == "id":
-                event_id = value
-            elif name == "data":
-                data += value
-            elif line == "\n":
-                self.last_id = event_id
-                if data:
-                    yield Heard(event_id=event_id or "", fields=_object(data))
-                data = ""
+            heard = self._frames.take(text_of(line))
+            if heard is not None:
+                yield heard
 
-    def _line(self) -> str:
-        """The next line without its end; a blank one is a newline, and nothing is the end of all."""
+    def _line(self) -> bytes:
         try:
-            line = self._response.readline(_MAX_LINE_BYTES)
+            return self._response.readline(MAX_LINE_BYTES)
         except (OSError, http.client.HTTPException) as error:
             raise StreamBroken(f"the stream of events broke: {error or type(error).__name__}") from error
-        if len(line) >= _MAX_LINE_BYTES:
-            raise StreamBroken(f"a line of more than {_MAX_LINE_BYTES} bytes is no event")
-        return line.decode(errors="replace").rstrip("\r\n") or ("\n" if line else "")
+
+
+def text_of(line: bytes) -> str:
+    """A line without its end.
+
+    Raises:
+        StreamBroken: It has none.
+    """
+    if len(line) >= MAX_LINE_BYTES:
+        raise StreamBroken(f"a line of more than {MAX_LINE_BYTES} bytes is no event")
+    return line.decode(errors="replace").rstrip("\r\n")
 
 
 def _object(data: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ gateway is on this machine.
 import http
 import http.client
 import json
-import re
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from posthouse.clients.wording import execution_of, key_header, words_of
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _JSON = {"Content-Type": "application/json"}
 _NO_HEADERS: Mapping[str, str] = {}
 _MAX_ANSWER_BYTES = 8 << 20
-_KEY = re.compile(r"[!-~]{1,255}")
 _MAIL_LOOKS = ("status", "resolve-live")
 #: A gateway's stream of events gives a sign of life every 15 s.
 _SILENCE_SECONDS = 45.0
@@ -35,22 +34,13 @@ class GatewayUnreachable(Unavailable):
     code = "gateway_unreachable"
 
 
-class BadIdempotencyKey(InvalidInput):
-    """No header could carry it; nothing was asked."""
-
-    code = "bad_idempotency_key"
-
-    def __init__(self) -> None:
-        super().__init__("an idempotency key has 1 to 255 visible ASCII characters, and no spaces")
-
-
 class GatewayRefused(PosthouseError):
     """The gateway said no. Also of the family that its status stands for."""
 
     code = "gateway_refused"
 
     def __init__(self, status: int, detail: Any) -> None:
-        super().__init__(_words(detail) or f"the gateway answered {status}")
+        super().__init__(words_of(detail) or f"the gateway answered {status}")
         self.status = status
         #: As the gateway sent it: a text, an object, or a list of problems.
         self.detail = detail
@@ -141,8 +131,7 @@ class GatewayClient:
             payload["turn_id"] = turn_id
         if chat_session is not None:
             payload["chat_session"] = dict(chat_session)
-        if model is not None or reasoning_level is not None:
-            payload["execution"] = {"model": _model(model, reasoning_level)}
+        payload |= execution_of(model, reasoning_level)
         return self._submit("submit_prompt", payload, idempotency_key)
 
     def interrupt(self) -> dict[str, Any]:
@@ -200,9 +189,8 @@ class GatewayClient:
         body: dict[str, Any] = {"schema_version": 1, "prompt": prompt, "force": force}
         if chat_session is not None:
             body["chat_session"] = dict(chat_session)
-        if model is not None or reasoning_level is not None:
-            body["execution"] = {"model": _model(model, reasoning_level)}
-        return self._ask("POST", "/v1/control/prompt", body, headers=_key_header(idempotency_key))
+        body |= execution_of(model, reasoning_level)
+        return self._ask("POST", "/v1/control/prompt", body, headers=key_header(idempotency_key))
 
     def send_keys(self, sequence: str, *, escape_special_keys: bool = False) -> dict[str, Any]:
         """Type raw keys into the agent's terminal."""
@@ -324,7 +312,7 @@ class GatewayClient:
 
     def _submit(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
         body = {"schema_version": 1, "kind": kind, "payload": payload}
-        return self._ask("POST", "/v1/requests", body, headers=_key_header(key))
+        return self._ask("POST", "/v1/requests", body, headers=key_header(key))
 
     def _ask(
         self,
@@ -398,42 +386,9 @@ def _read(status: int, answer: bytes) -> dict[str, Any]:
     raise family(status, decoded.get("detail"))
 
 
-def _key_header(key: str | None) -> Mapping[str, str]:
-    if key is None:
-        return _NO_HEADERS
-    if not _KEY.fullmatch(key):
-        raise BadIdempotencyKey
-    return {"Idempotency-Key": key}
-
-
 def _request_path(request_id: str) -> str:
     return f"/v1/requests/{urllib.parse.quote(request_id, safe='')}"
 
 
 def _reminder_path(reminder_id: str) -> str:
     return f"/v1/reminders/{urllib.parse.quote(reminder_id, safe='')}"
-
-
-def _model(name: str | None, level: int | None) -> dict[str, Any]:
-    chosen: dict[str, Any] = {}
-    if name is not None:
-        chosen["name"] = name
-    if level is not None:
-        chosen["reasoning"] = {"level": level}
-    return chosen
-
-
-def _words(detail: Any) -> str:
-    """*detail* for a person: a text, the text inside an object, or the problems of a body one by one."""
-    if isinstance(detail, str):
-        return detail
-    if isinstance(detail, dict):
-        return str(detail.get("detail", detail))
-    if isinstance(detail, list):
-        return "; ".join(_problem(one) for one in detail if isinstance(one, dict))
-    return ""
-
-
-def _problem(one: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in one.get("loc", ()) if part != "body")
-    return f"{place}: {one.get('msg')}" if place else str(one.get("msg"))

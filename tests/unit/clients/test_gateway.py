@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from posthouse.clients.gateway import (
-    BadIdempotencyKey,
     GatewayClient,
     GatewayRefused,
     GatewayTokenRefused,
     GatewayUnreachable,
 )
+from posthouse.clients.wording import BadIdempotencyKey
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, Unavailable
 
 

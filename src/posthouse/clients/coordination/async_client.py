@@ -1,0 +1,98 @@
+"""Talks to a coordination server without blocking the loop; what is asked and read is the other client's."""
+
+import asyncio
+import functools
+import http
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Concatenate, ParamSpec, TypeVar
+
+from posthouse.clients.coordination import exchange, questions
+from posthouse.clients.coordination.async_gateway import AsyncManagedGateway
+from posthouse.clients.coordination.client import SERVICE, SILENCE_SECONDS
+from posthouse.clients.coordination.question import MAX_ANSWER_BYTES, Address, Question, Raw
+from posthouse.clients.coordination.refusals import NotAPair
+from posthouse.clients.events import Frames, Heard, StreamBroken, text_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _asked(
+    question: Callable[P, Question[T]],
+) -> "Callable[Concatenate[AsyncCoordinationClient, P], Awaitable[T]]":
+    """A method that asks *question* and gives what the answer is read as."""
+
+    @functools.wraps(question)
+    def method(self: "AsyncCoordinationClient", /, *given: P.args, **named: P.kwargs) -> Awaitable[T]:
+        return self.ask(question(*given, **named))
+
+    return method
+
+
+class AsyncCoordinationClient:
+    """`CoordinationClient`, awaited. A question that is cancelled closes its connection."""
+
+    health = _asked(questions.health)
+    current_instance = _asked(questions.current_instance)
+    shutdown = _asked(questions.shutdown)
+    agents = _asked(questions.agents)
+    agent = _asked(questions.agent)
+    state = _asked(questions.state)
+    state_detail = _asked(questions.state_detail)
+    history = _asked(questions.history)
+    prompt = _asked(questions.prompt)
+    interrupt = _asked(questions.interrupt)
+    stop = _asked(questions.stop)
+    launch_headless = _asked(questions.launch_headless)
+    submit_turn = _asked(questions.submit_turn)
+    interrupt_turn = _asked(questions.interrupt_turn)
+    turn = _asked(questions.turn)
+    turn_events = _asked(questions.turn_events)
+    turn_artifact = _asked(questions.turn_artifact)
+
+    def __init__(self, base_url: str, *, timeout_seconds: float = 10.0, token: str | None = None) -> None:
+        self.address = Address.parse(base_url)
+        self._timeout_seconds = timeout_seconds
+        self._proof = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def gateway(self, ref: str) -> AsyncManagedGateway:
+        """The agent's gateway, mail included, with the methods of a `GatewayClient`, awaited."""
+        return AsyncManagedGateway(self, ref)
+
+    async def identify(self) -> None:
+        """Make sure that a coordination server answers; `NotAPair` when somebody else does."""
+        if await self.ask(questions.service()) != SERVICE:
+            raise NotAPair(self.address.url)
+
+    async def ask(self, question: Question[T]) -> T:
+        """Ask anything, and read the answer as the question says."""
+        seconds = self._timeout_seconds + question.patience_seconds
+        return question.read(await exchange.exchanged(self.address, question, self._proof, seconds=seconds))
+
+    async def events(
+        self,
+        *,
+        since: str | None = None,
+        agents: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        follow: bool = True,
+    ) -> AsyncIterator[Heard]:
+        """What happens to *agents*, or to all, after *since* (an id, `start`), until the server ends it."""
+        question = questions.events(since=since, agents=agents, kinds=kinds, follow=follow)
+        frames = Frames()
+        async with exchange.asking(self.address, question, self._proof) as reader:
+            status = await exchange.head_of(reader)
+            if status != http.HTTPStatus.OK:
+                question.read(Raw(status, await reader.read(MAX_ANSWER_BYTES)))
+            while line := await _line(reader):
+                heard = frames.take(text_of(line))
+                if heard is not None:
+                    yield heard
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        async with asyncio.timeout(SILENCE_SECONDS):
+            return await reader.readline()
+    except (OSError, ValueError) as error:  # a silence is an OSError, a line without end a ValueError
+        raise StreamBroken(f"the stream of events broke: {error or type(error).__name__}") from error

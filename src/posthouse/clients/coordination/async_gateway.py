@@ -1,0 +1,86 @@
+"""An agent's gateway, reached through the coordination server, awaited."""
+
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, cast
+
+from posthouse.clients.coordination import questions
+from posthouse.clients.coordination.gateway import ManagedGateway
+from posthouse.clients.coordination.question import Question
+from posthouse.clients.gateway import GatewayClient
+
+if TYPE_CHECKING:
+    from posthouse.clients.coordination.async_client import AsyncCoordinationClient
+
+P = ParamSpec("P")
+_Answer = dict[str, Any]
+
+
+def _asked(
+    method: Callable[Concatenate[Any, P], _Answer],
+) -> "Callable[Concatenate[AsyncManagedGateway, P], Awaitable[_Answer]]":
+    """A blocking client's *method*, awaited."""
+
+    @functools.wraps(method)
+    def awaited(self: "AsyncManagedGateway", /, *given: P.args, **named: P.kwargs) -> Awaitable[_Answer]:
+        return self.ask(lambda told: method(told, *given, **named))
+
+    return awaited
+
+
+class AsyncManagedGateway:
+    """`ManagedGateway`, awaited."""
+
+    status = _asked(GatewayClient.status)
+    submit_prompt = _asked(GatewayClient.submit_prompt)
+    interrupt = _asked(GatewayClient.interrupt)
+    control_prompt = _asked(GatewayClient.control_prompt)
+    send_keys = _asked(GatewayClient.send_keys)
+    headless_state = _asked(GatewayClient.headless_state)
+    start_new_chat_next = _asked(GatewayClient.start_new_chat_next)
+    tui_state = _asked(GatewayClient.tui_state)
+    tui_history = _asked(GatewayClient.tui_history)
+    note_prompt = _asked(GatewayClient.note_prompt)
+    reminders = _asked(GatewayClient.reminders)
+    reminder = _asked(GatewayClient.reminder)
+    create_reminders = _asked(GatewayClient.create_reminders)
+    put_reminder = _asked(GatewayClient.put_reminder)
+    delete_reminder = _asked(GatewayClient.delete_reminder)
+    notifier = _asked(GatewayClient.notifier)
+    put_notifier = _asked(GatewayClient.put_notifier)
+    delete_notifier = _asked(GatewayClient.delete_notifier)
+    mail = _asked(GatewayClient.mail)
+    attach = _asked(ManagedGateway.attach)
+    detach = _asked(ManagedGateway.detach)
+
+    def __init__(self, server: "AsyncCoordinationClient", ref: str) -> None:
+        self._server = server
+        self._ref = ref
+
+    def ask(self, spoken: "Callable[[_Spoken], _Answer]") -> Awaitable[_Answer]:
+        """Ask what *spoken* makes a blocking client ask."""
+        return self._server.ask(cast("Question[_Answer]", spoken(_Spoken(self._ref))))
+
+
+class _Spoken(GatewayClient):
+    """A gateway's client whose every method returns its question instead of the answer."""
+
+    attach = ManagedGateway.attach
+    detach = ManagedGateway.detach
+
+    def __init__(self, ref: str) -> None:
+        super().__init__("", 0)
+        self._ref = ref
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        patience_seconds: float = 0.0,
+    ) -> Any:
+        return questions.through_gateway(
+            self._ref, method, path, body, headers=headers, patience_seconds=patience_seconds
+        )
