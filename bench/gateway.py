@@ -23,8 +23,8 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from posthouse.attaching import attach
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import attach
 from posthouse.queue import Request, open_queue
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec

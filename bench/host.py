@@ -22,11 +22,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from posthouse.attaching import attach, calling
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.errors import PosthouseError
-from posthouse.gateway import attach
-from posthouse.gateway.host import calling
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.terminal.client import Server, Tmux

@@ -27,7 +27,7 @@ import uvloop
 from posthouse import tools
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.contracts.manifest import TmuxSurface
-from posthouse.gateway.adapters.tui import TuiAdapter
+from posthouse.driving.tui import TuiAdapter
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.control.tui_story import TuiStory
 from posthouse.sessions import publication

@@ -16,6 +16,8 @@ _DRIVEN = {"tools", "terminal"}
 _COMPONENTS = {"queue", "tracking", "sessions", "turns", "mailbox", "sandbox", "conversations"}
 #: What processes with a door share.
 _SERVED = {"events", "web"}
+#: Components put together for more than one process.
+_JOINED = {"driving", "attaching"}
 _PROCESSES = {"gateway", "coordination", "channels", "dashboard"}
 
 #: What each package may import besides itself.
@@ -29,9 +31,10 @@ _MAY_IMPORT = {
     **dict.fromkeys(_COMPONENTS, _VOCABULARY | _DRIVEN),
     "events": _VOCABULARY,
     "web": _VOCABULARY | {"events"},
-    **dict.fromkeys(_PROCESSES, _VOCABULARY | _DRIVEN | _COMPONENTS | _SERVED),
-    "cli": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES,
-    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS | _PROCESSES | _SERVED,
+    **dict.fromkeys(_JOINED, _VOCABULARY | _DRIVEN | _COMPONENTS),
+    **dict.fromkeys(_PROCESSES, _VOCABULARY | _DRIVEN | _COMPONENTS | _JOINED | _SERVED),
+    "cli": _VOCABULARY | _DRIVEN | _COMPONENTS | _JOINED | _PROCESSES,
+    "testing": _VOCABULARY | _DRIVEN | _COMPONENTS | _JOINED | _PROCESSES | _SERVED,
 }
 
 

@@ -156,7 +156,7 @@ def ask(wiring: Wiring, found: Session, question: Question, deadline: Deadline) 
 def _directly(
     found: Session, question: Question, turn_id: str | None, asked_at: str, deadline: Deadline
 ) -> Ticket:
-    from posthouse.gateway.adapter import Prompt
+    from posthouse.driving.adapter import Prompt
 
     prompt = Prompt(
         text=question.prompt,

@@ -87,6 +87,6 @@ def gateway(agent: Agent) -> GatewayLocator | None:
     locator = agent.record.gateway
     if locator is None or agent.session is None:
         return None
-    from posthouse.gateway import holder
+    from posthouse.attaching import holder
 
     return locator if holder.holder_of(agent.session.gateway_root) is not None else None

@@ -9,7 +9,7 @@ from posthouse.errors import Conflict, PosthouseError
 from posthouse.sessions.session import Session
 
 if TYPE_CHECKING:
-    from posthouse.gateway.adapter import AgentAdapter, Prompt
+    from posthouse.driving.adapter import AgentAdapter, Prompt
 
 #: How long a prompt waits for a busy agent when nobody said how long.
 READY_SECONDS = 60.0
@@ -89,8 +89,8 @@ async def _carry(found: Session, prompt: "Prompt", ready_seconds: float) -> None
 
 
 async def _open(found: Session) -> "AgentAdapter":
-    from posthouse.gateway import adapters
+    from posthouse import driving
 
-    adapter = adapters.of(found)
+    adapter = driving.of(found)
     await adapter.open(lambda: None)
     return adapter

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from posthouse.attaching import holder
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import strict
 from posthouse.errors import PosthouseError, Unavailable
-from posthouse.gateway import holder
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
 
@@ -64,7 +64,7 @@ def ensure(
     Raises:
         PosthouseError: It could not be started; the message says why.
     """
-    from posthouse.gateway import attach
+    from posthouse.attaching import attach
 
     made = attach.attach(
         found,
@@ -84,7 +84,7 @@ def ensure(
 
 def detach(wiring: Wiring, found: Session) -> bool:
     """End the session's gateway. False: it had none."""
-    from posthouse.gateway import attach
+    from posthouse.attaching import attach
 
     had_one = holder.holder_of(found.gateway_root) is not None
     attach.detach(found, wiring.registry)
@@ -112,7 +112,7 @@ def status(wiring: Wiring, found: Session) -> dict[str, Any]:
 
 def host_of(found: Session) -> int | None:
     """The host that the session's live gateway runs in; None when it has a process of its own, or none."""
-    from posthouse.gateway.host import calling
+    from posthouse.attaching import calling
 
     pid = holder.holder_of(found.gateway_root)
     return pid if pid is not None and pid == calling.pid_of(found.runtime_root) else None

@@ -113,7 +113,7 @@ def preview_in(answer: str, request_id: str, operation: str, binding: Mailbox) -
 
 def _typed(wiring: Wiring, found: Session, prompt: str) -> tuple[Status, str | None]:
     """Type *prompt* and say how that went."""
-    from posthouse.gateway.adapter import Prompt
+    from posthouse.driving.adapter import Prompt
 
     client = gateways.client_of(wiring, found)
     try:

@@ -65,7 +65,7 @@ def _with_agent(found: Session, answer: Mapping[str, Any], *, mode: str) -> dict
 
 def _gateway(found: Session, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """The gateway that lives and answers; who published it is told as its source."""
-    from posthouse.gateway import attach
+    from posthouse.attaching import attach
 
     there = attach.live(found)
     if there is None:

@@ -109,7 +109,7 @@ class Wiring:
 
     @cached_property
     def agents(self) -> "Agents":
-        from posthouse.cli.companions import Companions
+        from posthouse.attaching.companions import Companions
         from posthouse.sessions.agents import Agents
 
         return Agents(self.roots, self.registry, self.server, Companions())

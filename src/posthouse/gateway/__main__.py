@@ -17,11 +17,11 @@ from typing import get_args
 
 from msgspec import structs
 
+from posthouse.attaching.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
 from posthouse.gateway import serving
-from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions

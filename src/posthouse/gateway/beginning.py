@@ -2,7 +2,7 @@
 
 import asyncio
 
-from posthouse.gateway.adapter import AgentAdapter
+from posthouse.driving.adapter import AgentAdapter
 from posthouse.gateway.slot import Slot
 
 _LOOK_AGAIN_SECONDS = 0.05

@@ -8,8 +8,8 @@ from posthouse.contracts.gateway_http import (
     RequestKind,
     SubmitPromptRequest,
 )
+from posthouse.driving.adapter import RunningTurn
 from posthouse.errors import InvalidInput
-from posthouse.gateway.adapter import RunningTurn
 from posthouse.gateway.beginning import Beginning
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.queue import Accepted, Key, Request

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable
 
 from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.driving.adapter import AgentAdapter
 from posthouse.errors import Conflict, Unavailable
 from posthouse.gateway import reconciliation
-from posthouse.gateway.adapter import AgentAdapter
 from posthouse.queue import Choice, Decided, Instance, Queue
 
 

@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from posthouse.driving.adapter import AgentAdapter, Ending
 from posthouse.events.journal import Journal
-from posthouse.gateway.adapter import AgentAdapter, Ending
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Finished, Found, LeftTurn, Queue, QueueUnavailable
 

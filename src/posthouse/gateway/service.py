@@ -14,9 +14,9 @@ from posthouse.contracts.gateway_http import (
     ReconciliationResult,
     SubmitPromptRequest,
 )
+from posthouse.driving.adapter import AgentAdapter, Prompt
 from posthouse.events.journal import Journal, read_events
 from posthouse.gateway import reconciliation, recovery
-from posthouse.gateway.adapter import AgentAdapter, Prompt
 from posthouse.gateway.background import Background
 from posthouse.gateway.control.answer_rules import AnswerRules
 from posthouse.gateway.control.belief_file import BeliefFile

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
+from posthouse import driving
 from posthouse.contracts import gateway_files as gf
 from posthouse.events.journal import Journal
-from posthouse.gateway import adapters, files
+from posthouse.gateway import files
 from posthouse.gateway.diagnostics import open_diagnostics
 from posthouse.gateway.http import app
 from posthouse.gateway.http.diagnostics import LogWarnings
@@ -105,7 +106,7 @@ async def prepare(
             attach=attach,
             binding=binding,
             queue=queue,
-            adapter=adapters.of(session),
+            adapter=driving.of(session),
             journal=Journal(root / gf.EVENTS),
             publisher=files.Publisher(session, attach, binding, log),
             log=log,

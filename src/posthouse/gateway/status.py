@@ -5,7 +5,7 @@ from typing import Literal
 
 from posthouse.contracts.gateway_files import Attach, ExecutionMode, Host
 from posthouse.contracts.gateway_http import GatewayStatus
-from posthouse.gateway.adapter import Connectivity, Standing
+from posthouse.driving.adapter import Connectivity, Standing
 from posthouse.queue import Counts, Instance
 
 Recovery = Literal["idle", "awaiting_rebind", "reconciliation_required"]

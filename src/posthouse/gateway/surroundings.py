@@ -7,8 +7,8 @@ from typing import Any
 
 from posthouse.contracts.gateway_files import Attach
 from posthouse.contracts.gateway_http import GatewayStatus
+from posthouse.driving.adapter import AgentAdapter
 from posthouse.events.journal import Journal
-from posthouse.gateway.adapter import AgentAdapter
 from posthouse.gateway.receipts.book import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Queue

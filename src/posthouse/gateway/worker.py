@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from posthouse.driving.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn
 from posthouse.errors import PosthouseError
 from posthouse.events.journal import Journal
-from posthouse.gateway.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn
 from posthouse.gateway.receipts.book import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Coalesced, Finished, Instance, Queue, QueueUnavailable, Result, Row

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from starlette.types import ASGIApp, Message, Scope
 
-from posthouse.gateway.adapter import (
+from posthouse.driving.adapter import (
     AgentBusy,
     AgentGone,
     Ending,

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from posthouse.attaching import attach
+from posthouse.attaching.attach import AttachResult
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import attach
-from posthouse.gateway.attach import AttachResult
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.registry import Registry

@@ -7,9 +7,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from posthouse.errors import PosthouseError
-from posthouse.gateway import adapters
-from posthouse.gateway.adapter import (
+from posthouse import driving
+from posthouse.driving.adapter import (
     AgentAdapter,
     AgentBusy,
     AgentGone,
@@ -18,6 +17,7 @@ from posthouse.gateway.adapter import (
     Prompt,
     Step,
 )
+from posthouse.errors import PosthouseError
 from posthouse.sessions.session import Session
 from posthouse.terminal import keys
 from posthouse.terminal import session as terminal
@@ -52,7 +52,7 @@ class Real:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.adapter = adapters.of(session)
+        self.adapter = driving.of(session)
 
     def answering(self) -> str:
         return "hello [[say hello]]"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from posthouse.gateway import attach
-from posthouse.gateway.process import AttachFailed
+from posthouse.attaching import attach
+from posthouse.attaching.process import AttachFailed
 from posthouse.queue import DIED_RUNNING
 
 # What `house` is, is told in conftest.py; tests can't import it from there.

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.attaching import attach
 from posthouse.clients.events import Heard, StreamBroken
 from posthouse.clients.gateway import GatewayClient, GatewayRefused, GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.events import audience
-from posthouse.gateway import attach
 from posthouse.support import processes
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.house import House

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.attaching import attach, bindings, calling, holder, roll
+from posthouse.attaching.calling import HostRefused, HostSilent
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
-from posthouse.gateway import attach, bindings, holder
-from posthouse.gateway.host import calling, roll
-from posthouse.gateway.host.calling import HostRefused, HostSilent
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.testing.house import House

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayUnavailable
-from posthouse.gateway import attach
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import attach
 from posthouse.gateway.worker import STOPPED
 from posthouse.queue import DIED_RUNNING, set_aside_at
 from posthouse.terminal import session as terminal

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from posthouse.attaching import attach, holder
 from posthouse.contracts import gateway_files as gf
-from posthouse.gateway import attach, holder
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any

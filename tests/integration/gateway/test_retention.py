@@ -4,9 +4,9 @@ import json
 import sqlite3
 from typing import Any
 
+from posthouse.attaching import attach
 from posthouse.contracts import gateway_files as gf
 from posthouse.events import journal
-from posthouse.gateway import attach
 from posthouse.queue import Limits
 from posthouse.support import running_log
 from posthouse.support.rotation import parts

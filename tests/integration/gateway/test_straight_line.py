@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from posthouse.attaching import attach, holder
+from posthouse.attaching.process import AttachFailed
 from posthouse.clients.gateway import GatewayConflict, GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
-from posthouse.gateway import attach, holder
-from posthouse.gateway.process import AttachFailed
 from posthouse.sessions import session as sessions
 from posthouse.terminal import session as terminal
 

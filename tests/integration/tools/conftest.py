@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.cli.companions import Companions
+from posthouse.attaching.companions import Companions
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from posthouse.gateway.adapter import Prompt, PromptFailed
+from posthouse.driving.adapter import Prompt, PromptFailed
 from posthouse.gateway.beginning import Beginning
 from posthouse.gateway.slot import Slot
 from posthouse.testing.gateway import FakeAgent

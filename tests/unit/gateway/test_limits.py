@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import Any
 
-from posthouse.gateway.adapter import Prompt
+from posthouse.driving.adapter import Prompt
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session

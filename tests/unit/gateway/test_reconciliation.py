@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from posthouse.contracts.gateway_http import ReconciliationRequest, Request
-from posthouse.gateway.adapter import AgentBusy
+from posthouse.driving.adapter import AgentBusy
 from posthouse.gateway.http import app
 from posthouse.gateway.reconciliation import OtherEpoch
 from posthouse.gateway.service import Gateway

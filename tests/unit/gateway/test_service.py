@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from posthouse.contracts.gateway_http import Request
-from posthouse.gateway.adapter import AgentBusy, Prompt, PromptFailed
+from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed
 from posthouse.gateway.intake import InvalidExecution
 from posthouse.gateway.presence import AgentUnavailable, ReconciliationRequired
 from posthouse.gateway.service import Gateway

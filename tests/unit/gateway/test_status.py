@@ -3,7 +3,7 @@
 import pytest
 
 from posthouse.contracts.gateway_files import Attach, BackendMetadata
-from posthouse.gateway.adapter import Standing
+from posthouse.driving.adapter import Standing
 from posthouse.gateway.status import Binding, Facts, derive
 from posthouse.queue import Counts, Instance
 

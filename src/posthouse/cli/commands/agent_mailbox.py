@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from posthouse.attaching import mailbox
 from posthouse.cli import mailboxes, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
@@ -55,7 +56,7 @@ def register(call: Call) -> int:
         working_directory=call.wiring.working_directory,
     )
     binding = mailbox_binding.resolve(mailbox_binding.declared(payload), owner, moment=clock.now())
-    mailboxes.provide(found, binding, mode=arguments.mode)
+    mailbox.provide(found, binding, mode=arguments.mode)
     bound = mailbox_binding.bind(found, binding, call.wiring.registry)
     for text in mail_skills.provide(bound):
         call.output.warning(text)

@@ -14,8 +14,8 @@ _HEADINGS = ("agent", "state", "gateway", "problem")
 
 def host(call: Call) -> NoReturn:
     """Be the host of the runtime root until Ctrl-C; it is started again when it dies."""
-    from posthouse.gateway.host import calling
-    from posthouse.gateway.process import inherited
+    from posthouse.attaching import calling
+    from posthouse.attaching.process import inherited
 
     call.complain(f"hosting the gateways of {call.wiring.roots.runtime}; Ctrl-C stops them")
     argv = calling.command(call.wiring.roots.runtime)
@@ -24,7 +24,7 @@ def host(call: Call) -> NoReturn:
 
 def hosted(call: Call) -> int:
     """Show the host and each gateway that it serves."""
-    from posthouse.gateway.host import calling
+    from posthouse.attaching import calling
 
     answer = calling.listing(call.wiring.roots.runtime)
     gateways = () if answer is None else answer.gateways

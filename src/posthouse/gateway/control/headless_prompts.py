@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from posthouse.contracts import gateway_control_http as wire
-from posthouse.gateway.adapter import AgentBusy, Prompt, PromptFailed
+from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed
 from posthouse.gateway.control.answers import Dispatched, refused, require_idle, sent
 from posthouse.gateway.control.headless import HeadlessControl, ManifestUnreadable
 from posthouse.gateway.control.in_flight import Flight, InFlight

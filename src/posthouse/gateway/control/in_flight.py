@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from posthouse.driving.adapter import Prompt, PromptFailed
 from posthouse.errors import PosthouseError
-from posthouse.gateway.adapter import Prompt, PromptFailed
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.gateway.worker import STOPPED
 from posthouse.queue import Key, PastQueue

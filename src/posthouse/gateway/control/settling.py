@@ -2,7 +2,7 @@
 
 import asyncio
 
-from posthouse.gateway.adapter import Prompt, PromptFailed
+from posthouse.driving.adapter import Prompt, PromptFailed
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.tracking.tracker import Belief

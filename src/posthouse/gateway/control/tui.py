@@ -12,9 +12,10 @@ from posthouse import tools
 from posthouse.contracts import gateway_tui_http as wire
 from posthouse.contracts.gateway_files import Attach, TrackingTimings
 from posthouse.contracts.gateway_http import SubmitPromptPayload
+from posthouse.driving import tui_view
+from posthouse.driving.adapter import AgentAdapter, AgentBusy, Prompt
 from posthouse.errors import InvalidInput
-from posthouse.gateway.adapter import AgentAdapter, AgentBusy, Prompt
-from posthouse.gateway.control import belief_view, tui_view
+from posthouse.gateway.control import belief_view
 from posthouse.gateway.control.tui_story import TuiStory
 from posthouse.sessions import session as sessions
 from posthouse.support import clock

@@ -4,8 +4,8 @@ import asyncio
 
 from posthouse import tools
 from posthouse.contracts import gateway_control_http as wire
+from posthouse.driving.adapter import Prompt, PromptFailed
 from posthouse.errors import PosthouseError
-from posthouse.gateway.adapter import Prompt, PromptFailed
 from posthouse.gateway.control import settling
 from posthouse.gateway.control.answers import UNCONFIRMED, Answer, Dispatched, refused, require_idle, sent
 from posthouse.gateway.control.in_flight import Flight, InFlight

@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
-from posthouse.gateway.host import keeper, roll
+from posthouse.gateway.host import keeper
 from posthouse.support import crashpoints, locks, running_log
 from posthouse.support.files import private_folder
 
@@ -26,7 +27,7 @@ _LOCK_SECONDS = 1.0
 #: Blocking calls of all gateways share these; one that hangs must not hold up the others.
 _THREADS = 64
 #: What gateways load only when they need it.
-_GATEWAY_MODULES = ("posthouse.gateway.adapters.headless", "posthouse.gateway.adapters.tui")
+_GATEWAY_MODULES = ("posthouse.driving.headless", "posthouse.driving.tui")
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from posthouse.attaching import calling, roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import strict
 from posthouse.errors import PosthouseError
-from posthouse.gateway.host import calling, roll
 from posthouse.gateway.host.host import Host
 
 _QUESTION_SECONDS = 5.0

@@ -4,9 +4,9 @@ import asyncio
 import logging
 from pathlib import Path
 
+from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.errors import InvalidInput
-from posthouse.gateway.host import roll
 from posthouse.gateway.host.tenant import AlreadyServed, Tenant
 from posthouse.sessions.session import SessionNotFound
 from posthouse.support import crashpoints

@@ -6,12 +6,12 @@ import logging
 from contextlib import ExitStack
 from pathlib import Path
 
+from posthouse.attaching.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.errors import Conflict, PosthouseError
 from posthouse.gateway import serving
-from posthouse.gateway.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.gateway.serving import Serving
 from posthouse.gateway.status import Binding
 from posthouse.sessions import publication

@@ -4,9 +4,9 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from posthouse.driving.adapter import AgentAdapter, AgentBusy, Ending, Prompt, Step, Tell, Unproven
 from posthouse.errors import Conflict, PosthouseError
 from posthouse.events.journal import Journal
-from posthouse.gateway.adapter import AgentAdapter, AgentBusy, Ending, Prompt, Step, Tell, Unproven
 from posthouse.gateway.receipts.following import Follower
 from posthouse.gateway.receipts.ledger import Ledger
 from posthouse.queue import (

@@ -9,8 +9,8 @@ import logging
 from dataclasses import replace
 from datetime import datetime
 
-from posthouse.gateway.adapter import AgentAdapter, Ending
-from posthouse.gateway.adapters.acknowledgement import transcript_evidence
+from posthouse.driving.acknowledgement import transcript_evidence
+from posthouse.driving.adapter import AgentAdapter, Ending
 from posthouse.gateway.receipts import matching
 from posthouse.gateway.receipts.ledger import Ledger
 from posthouse.gateway.receipts.matching import Expected

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from posthouse.contracts import gateway_reminders_http as wire
+from posthouse.driving.adapter import NoRawInput
 from posthouse.errors import Conflict, NotFound
-from posthouse.gateway.adapter import NoRawInput
 from posthouse.gateway.reminders.events import ReminderStory
 from posthouse.gateway.reminders.reminder import Keys, Reminder, effective, order
 from posthouse.support import clock, ids

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from posthouse.driving.adapter import AgentBusy, Prompt
 from posthouse.errors import PosthouseError
-from posthouse.gateway.adapter import AgentBusy, Prompt
 from posthouse.gateway.reminders.board import Reminders
 from posthouse.gateway.reminders.events import ReminderStory
 from posthouse.gateway.reminders.reminder import Reminder

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from posthouse.gateway import attach, bindings
+from posthouse.attaching import attach, bindings
 from posthouse.support import crashpoints
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.crash.judging import Claim, judge

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from posthouse import tools
+from posthouse.attaching import attach
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.events.journal import read_events
-from posthouse.gateway import attach
 from posthouse.gateway.reminders.events import LOST
 from posthouse.queue import Request, open_queue
 from posthouse.sessions import secrets

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posthouse import tools
+from posthouse.driving import acknowledgement
 from posthouse.errors import InvalidInput
-from posthouse.gateway.adapters import acknowledgement
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.registry import Registry

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from posthouse.gateway.adapter import AgentGone
+from posthouse.driving.adapter import AgentGone
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session

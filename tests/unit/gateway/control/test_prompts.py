@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from posthouse.contracts.manifest import Manifest
-from posthouse.gateway.adapter import AgentBusy, Prompt, PromptFailed, RunningTurn
+from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed, RunningTurn
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions import session as sessions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from posthouse.gateway.adapter import AgentBusy, PromptFailed
+from posthouse.driving.adapter import AgentBusy, PromptFailed
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session

@@ -1,4 +1,4 @@
-"""What ends together with an agent: its running turn and its gateway."""
+"""What stands beside an agent: its mailbox, its running turn and its gateway."""
 
 from posthouse.sessions.session import Session
 
@@ -10,9 +10,9 @@ class Companions:
         """Have the mailbox that the manifest names, if it names one."""
         binding = made.manifest.launch_plan.mailbox
         if binding is not None:
-            from posthouse.cli import mailboxes
+            from posthouse.attaching import mailbox
 
-            mailboxes.provide(made, binding)
+            mailbox.provide(made, binding)
 
     def end_turn(self, found: Session) -> None:
         """Kill the headless turn that runs in the session, if one does."""
@@ -26,7 +26,7 @@ class Companions:
 
     def detach_gateway(self, found: Session) -> None:
         """End the session's gateway, if it has one."""
-        from posthouse.gateway import attach
+        from posthouse.attaching import attach
 
         # Without the registry: who stops the agent holds its record, and writes it without a gateway.
         attach.detach(found, None)

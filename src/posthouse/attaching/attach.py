@@ -10,13 +10,12 @@ from typing import Literal
 
 from msgspec import structs
 
+from posthouse.attaching import bindings, calling, holder, process
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.contracts.manifest import LEGACY
 from posthouse.errors import InvalidInput, PosthouseError
-from posthouse.gateway import bindings, holder, process
-from posthouse.gateway.host import calling
 from posthouse.sessions import publication
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from posthouse.gateway.adapters.witnesses import Told, Witnesses
+from posthouse.driving.witnesses import Told, Witnesses
 from posthouse.sessions.session import Session
 from posthouse.support import clock
 from posthouse.tools import spool

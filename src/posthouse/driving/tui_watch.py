@@ -5,11 +5,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+from posthouse.driving import sight
+from posthouse.driving.adapter import AgentGone, Eligibility, Standing
+from posthouse.driving.link import Link
+from posthouse.driving.witnesses import Witnesses
 from posthouse.errors import Unavailable
-from posthouse.gateway.adapter import AgentGone, Eligibility, Standing
-from posthouse.gateway.adapters import sight
-from posthouse.gateway.adapters.link import Link
-from posthouse.gateway.adapters.witnesses import Witnesses
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.terminal import death

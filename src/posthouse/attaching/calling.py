@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
+from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import strict
 from posthouse.errors import Unavailable
-from posthouse.gateway.host import roll
 from posthouse.support import files, locks
 
 _START_SECONDS = 20.0

@@ -1,4 +1,7 @@
-"""Agents as gateways drive them, one module for each way of running: `tui` and `headless`."""
+"""Agents as processes drive them, one module for each way of running: `tui` and `headless`.
+
+`adapter` is the contract. Owns watching an agent and giving it prompts; who may, and when, is the caller's.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +9,7 @@ from posthouse.contracts.manifest import MAINTAINED
 from posthouse.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from posthouse.gateway.adapter import AgentAdapter
+    from posthouse.driving.adapter import AgentAdapter
     from posthouse.sessions.session import Session
 
 
@@ -28,9 +31,9 @@ def of(session: "Session") -> "AgentAdapter":
             f"backend {manifest.backend} is only shown, never driven: start a new session"
         )
     if manifest.is_headless:
-        from posthouse.gateway.adapters.headless import HeadlessAdapter
+        from posthouse.driving.headless import HeadlessAdapter
 
         return HeadlessAdapter(session)
-    from posthouse.gateway.adapters.tui import TuiAdapter
+    from posthouse.driving.tui import TuiAdapter
 
     return TuiAdapter(session)

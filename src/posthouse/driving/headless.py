@@ -10,8 +10,7 @@ from posthouse import tools
 from posthouse.contracts import names
 from posthouse.contracts.events import Detail, Style
 from posthouse.contracts.manifest import Headless, Manifest
-from posthouse.errors import Unavailable
-from posthouse.gateway.adapter import (
+from posthouse.driving.adapter import (
     AgentBusy,
     AgentGone,
     Ending,
@@ -24,7 +23,8 @@ from posthouse.gateway.adapter import (
     Tell,
     unheard,
 )
-from posthouse.gateway.adapters.link import Link
+from posthouse.driving.link import Link
+from posthouse.errors import Unavailable
 from posthouse.sessions import chat, secrets, start
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session

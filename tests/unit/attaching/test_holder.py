@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from posthouse.gateway import holder
+from posthouse.attaching import holder
 from posthouse.support import locks, processes
 
 HOLDING = """

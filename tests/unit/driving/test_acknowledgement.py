@@ -10,7 +10,7 @@ from msgspec import structs
 
 from posthouse import tools
 from posthouse.contracts import manifest as m
-from posthouse.gateway.adapters import acknowledgement
+from posthouse.driving import acknowledgement
 from posthouse.sessions.session import Session
 from posthouse.tools import spool
 from posthouse.tools.scripted.transcript import Transcript

@@ -1,4 +1,4 @@
-"""The contract of one running agent, as its gateway sees it."""
+"""The contract of one running agent, as whoever drives it sees it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from posthouse.attaching import calling, holder
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.errors import PosthouseError, Unavailable
-from posthouse.gateway import holder
-from posthouse.gateway.host import calling
 from posthouse.sessions.session import Session
 from posthouse.support import files, processes
 from posthouse.terminal import session as terminal

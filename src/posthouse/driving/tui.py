@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from posthouse import tools
-from posthouse.errors import Unavailable
-from posthouse.gateway.adapter import (
+from posthouse.driving import acknowledgement
+from posthouse.driving.adapter import (
     AgentBusy,
     AgentGone,
     Ending,
@@ -19,8 +19,8 @@ from posthouse.gateway.adapter import (
     Unproven,
     unheard,
 )
-from posthouse.gateway.adapters import acknowledgement
-from posthouse.gateway.adapters.tui_watch import TuiWatch, instance_of
+from posthouse.driving.tui_watch import TuiWatch, instance_of
+from posthouse.errors import Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import locks
 from posthouse.terminal.delivery import Patience, Typist
