@@ -7,6 +7,7 @@ from pathlib import Path
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.coordination.discovery import Discovery
+from posthouse.coordination.gateways import Gateways
 from posthouse.coordination.member import Member
 from posthouse.coordination.news import News
 from posthouse.events.journal import Journal
@@ -27,6 +28,8 @@ class Coordination:
         self.journal = Journal(events)
         self._news = News(self.journal)
         self._discovery = Discovery(registry, log, self._changed)
+        #: Each agent's gateway, where it has one.
+        self.gateways = Gateways()
 
     async def open(self) -> None:
         """Know who is there, and follow.
@@ -39,6 +42,7 @@ class Coordination:
 
     async def close(self) -> None:
         await self._discovery.close()
+        self.gateways.close()
         self.journal.close()
 
     def listed(self, wanted: wire.ListQuery) -> list[Member]:
