@@ -5,12 +5,14 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Selection
 from posthouse.cli.output import Output
 from posthouse.cli.tree import Command
 from posthouse.cli.wiring import Wiring
 
 if TYPE_CHECKING:
+    from posthouse.clients.coordination import CoordinationClient
     from posthouse.sessions.liveness import Agent
 
 
@@ -37,6 +39,34 @@ class Call(NamedTuple):
         from posthouse.cli import target
 
         return target.find(self)
+
+    @property
+    def pair_port(self) -> int | None:
+        """Where the coordination server is that this command was told to ask; None: it was told nothing.
+
+        Raises:
+            UsageError: The agent it is about is not named.
+        """
+        number: int | None = getattr(self.arguments, "pair_port", None)
+        if number is not None and self.command.scope != "none" and self.selection.kind == "self":
+            from posthouse.cli import pairs
+
+            pair = pairs.of(self.command)
+            option = "asking a server" if pair is None else pair.option
+            raise UsageError(f"{option} goes with --agent-name or --agent-id, or the agent's NAME")
+        return number
+
+    def server(self, *, timeout_seconds: float = 10.0) -> "CoordinationClient":
+        """The coordination server that this command was told to ask.
+
+        Raises:
+            ServerUnreachable, NotAPair: There is none at that port.
+        """
+        from posthouse.clients.coordination import CoordinationClient
+
+        client = CoordinationClient(f"http://127.0.0.1:{self.pair_port}", timeout_seconds=timeout_seconds)
+        client.identify()
+        return client
 
     def complain(self, message: str) -> None:
         """Tell a person on stderr what the result can't; programs have it in the result."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from posthouse import __version__
-from posthouse.cli import options, tree
+from posthouse.cli import options, pairs, tree
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser, Selection
@@ -87,6 +87,8 @@ def parser_of(prog: str, command: tree.Command, *, with_name: bool) -> Parser:
     declare = getattr(_module(module), f"{function}_arguments", None)
     if declare is not None:
         declare(parser)
+    if (pair := pairs.of(command)) is not None:
+        options.pair_argument(parser, pair.option)
     return parser
 
 
@@ -151,7 +153,7 @@ def _leaf(prog: str, command: tree.Command, located: Located, output: Output, wi
         selection=_selection(prog, command, selection, name),
         rest=_without(rest, name),
     )
-    return _handler(command)(call)
+    return _handler(call)(call)
 
 
 def _without(words: Sequence[str], name: str | None) -> list[str]:
@@ -173,8 +175,10 @@ def _selection(prog: str, command: tree.Command, chosen: Selection | None, name:
     return Selection("any", name) if name else Selection("self")
 
 
-def _handler(command: tree.Command) -> Callable[[Call], int]:
-    module, _, function = command.handler.partition(".")
+def _handler(call: Call) -> Callable[[Call], int]:
+    pair = None if call.pair_port is None else pairs.of(call.command)
+    chosen = call.command.handler if pair is None else pair.handler or call.command.handler
+    module, _, function = chosen.partition(".")
     handler: Callable[[Call], int] = getattr(_module(module), function)
     return handler
 

@@ -19,9 +19,13 @@ class NoGateway(Unavailable):
 def client_of(call: Call) -> "GatewayClient":
     """A client of the gateway of the agent that *call* means.
 
+    With `--pair-port` it goes through the coordination server there.
+
     Raises:
         NoGateway: It has none; the message says how to start one.
     """
+    if call.pair_port is not None:
+        return call.server().gateway(call.selection.value)
     found = turnwork.session_of(call.agent())
     client = gateways.client_of(call.wiring, found)
     if client is None:

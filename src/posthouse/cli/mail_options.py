@@ -14,17 +14,7 @@ from posthouse.support import clock
 _MAX_BODY_BYTES = 1 << 20
 
 
-def common(parser: Parser) -> None:
-    parser.add_argument(
-        "--port",
-        type=int,
-        metavar="N",
-        help="ask the coordination server on this port, for an agent named by --agent-name or --agent-id",
-    )
-
-
 def one(parser: Parser, *, with_box: bool = True) -> None:
-    common(parser)
     parser.add_argument(
         "--message-ref", required=True, metavar="REF", help="the message, as a listing names it"
     )
@@ -33,7 +23,6 @@ def one(parser: Parser, *, with_box: bool = True) -> None:
 
 
 def several(parser: Parser) -> None:
-    common(parser)
     parser.add_argument(
         "--message-ref",
         required=True,
@@ -45,7 +34,6 @@ def several(parser: Parser) -> None:
 
 
 def listing(parser: Parser) -> None:
-    common(parser)
     parser.add_argument("--box", default="inbox", metavar="BOX")
     parser.add_argument("--read-state", choices=("any", "read", "unread"), default="any")
     parser.add_argument("--answered-state", choices=("any", "answered", "unanswered"), default="any")
@@ -69,7 +57,6 @@ def recipients(parser: Parser) -> None:
 
 
 def composed(parser: Parser) -> None:
-    common(parser)
     parser.add_argument("--body-content", metavar="TEXT", help="the text")
     parser.add_argument(
         "--body-file", type=Path, metavar="FILE", help="the file that has the text; - is stdin"

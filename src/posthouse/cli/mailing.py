@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from posthouse.cli import gateways, mailboxes, turnwork
 from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
 from posthouse.sessions.session import Session
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def run(call: Call, verb: str, order: Order, *, operation: str | None = None) ->
         PosthouseError: The mailbox said no, or can't be reached by anybody.
     """
     operation = operation or verb
-    if call.arguments.port is not None:
+    if call.pair_port is not None:
         return _through_server(call, verb, operation, order)
     found = turnwork.session_of(call.agent())
     binding = mailboxes.binding_of(found, call.prog)
@@ -80,15 +79,8 @@ def _client(call: Call, found: Session) -> "GatewayClient | None":
 
 
 def _through_server(call: Call, verb: str, operation: str, order: Order) -> dict[str, Any]:
-    if call.selection.kind == "self":
-        raise UsageError("--port goes with --agent-name or --agent-id, and only with one of them")
-    import urllib.parse
-
-    from posthouse.clients.gateway import GatewayClient
-
-    client = GatewayClient("127.0.0.1", call.arguments.port, timeout_seconds=_MAIL_SECONDS)
-    at = f"/houmao/agents/{urllib.parse.quote(call.selection.value, safe='')}/mail"
-    return _verified(verb, "gateway_backed", client.mail(operation, order, at=at))
+    gateway = call.server(timeout_seconds=_MAIL_SECONDS).gateway(call.selection.value)
+    return _verified(verb, "gateway_backed", gateway.mail(operation, order))
 
 
 def _verified(verb: str, path: str, answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,25 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return listed[:cut], listed[cut:]
 
 
+def pair_argument(parser: Parser, option: str) -> None:
+    """The option by which a command asks the coordination server."""
+    parser.add_argument(
+        option,
+        type=port,
+        dest="pair_port",
+        metavar="N",
+        help="ask the coordination server on this port, and not this machine's files",
+    )
+
+
+def port(text: str) -> int:
+    """The type of an option that names where somebody listens."""
+    number = int(text)
+    if not 0 < number < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{text} is no port: 1 to 65535")
+    return number
+
+
 def natural(text: str) -> int:
     """The type of an option that counts from 0."""
     number = int(text)

@@ -5,7 +5,6 @@ from typing import Any
 
 from posthouse.cli import mailboxes, turnwork
 from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.errors import Unavailable
@@ -20,26 +19,28 @@ def resolve(call: Call) -> dict[str, Any]:
         NoMailbox: It has none.
         BindingOutdated, MailboxUnusable, MailTrouble: The one it names can't be used.
     """
-    if call.arguments.port is not None:
+    if call.pair_port is not None:
         return _through_server(call)
     agent = call.agent()
     found = turnwork.session_of(agent)
     mailbox = mailboxes.located(mailboxes.binding_of(found, call.prog))
     gateway = _gateway(found, call.wiring.environment)
-    return _with_agent(found, {**_top(mailbox, "manifest_binding"), "gateway": gateway}, mode="local")
+    return _told({**_top(mailbox, "manifest_binding"), "gateway": gateway}, _local(found))
 
 
 def _through_server(call: Call) -> dict[str, Any]:
-    if call.selection.kind == "self":
-        raise UsageError("--port goes with --agent-name or --agent-id, and only with one of them")
-    import urllib.parse
-
-    from posthouse.clients.gateway import GatewayClient
-
-    ref = urllib.parse.quote(call.selection.value, safe="")
-    client = GatewayClient("127.0.0.1", call.arguments.port)
-    answer = client.mail("resolve-live", None, at=f"/houmao/agents/{ref}/mail")
-    return _with_agent(turnwork.session_of(call.agent()), answer, mode="server")
+    server = call.server()
+    who = server.agent(call.selection.value)
+    answer = server.gateway(who.tracked_agent_id).mail("resolve-live")
+    managed = {
+        "mode": "server",
+        "agent_ref": call.selection.value,
+        "tracked_agent_id": who.tracked_agent_id,
+        "agent_name": who.agent_name,
+        "agent_id": who.agent_id,
+        "tmux_session_name": who.tmux_session_name,
+    }
+    return _told(answer, managed)
 
 
 def _top(mailbox: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -47,19 +48,23 @@ def _top(mailbox: Mapping[str, Any], source: str) -> dict[str, Any]:
     return {"source": source, **{name: mailbox[name] for name in repeated}, "mailbox": mailbox}
 
 
-def _with_agent(found: Session, answer: Mapping[str, Any], *, mode: str) -> dict[str, Any]:
+def _told(answer: Mapping[str, Any], managed_agent: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **answer,
         "schema_version": 1,
         "gateway_available": answer["gateway"] is not None,
-        "managed_agent": {
-            "mode": mode,
-            "agent_ref": found.agent_id,
-            "tracked_agent_id": found.agent_id,
-            "agent_name": found.agent_name,
-            "agent_id": found.agent_id,
-            "tmux_session_name": found.tmux_session_name,
-        },
+        "managed_agent": managed_agent,
+    }
+
+
+def _local(found: Session) -> dict[str, Any]:
+    return {
+        "mode": "local",
+        "agent_ref": found.agent_id,
+        "tracked_agent_id": found.agent_id,
+        "agent_name": found.agent_name,
+        "agent_id": found.agent_id,
+        "tmux_session_name": found.tmux_session_name,
     }
 
 

@@ -43,13 +43,15 @@ class NotRegistered(NotFound):
 
 
 def find(call: "Call") -> Agent:
-    """The agent that *call* means.
+    """The agent that *call* means; with `--port` the server says which one that is.
 
     Raises:
         NoSuchAgent, WhichOne: There is none, or several.
         UsageError: It names none, and there is no current one.
     """
     agents, selection = call.wiring.agents, call.selection
+    if call.pair_port is not None:
+        return agents.find(agent_id=call.server().agent(selection.value).tracked_agent_id)
     try:
         return _current(call) if selection.kind == "self" else _chosen(agents, selection)
     except AmbiguousName as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from posthouse.cli import options
 from posthouse.cli.output import STYLES, Style
-from posthouse.contracts import names
+from posthouse.contracts import coordination_files, names
 from posthouse.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ class BadStyle(InvalidInput):
     """The environment asks for an output style that does not exist."""
 
     code = "bad_style"
+
+
+class BadPort(InvalidInput):
+    """The environment names a port that can't be one."""
+
+    code = "bad_port"
 
 
 class Wiring:
@@ -71,6 +77,20 @@ class Wiring:
     def respects_proxy(self) -> bool:
         """Whether gateways are asked through the proxy that the environment names."""
         return self.environment.get(names.GATEWAY_RESPECT_PROXY, "").strip() == "1"
+
+    @property
+    def server_port(self) -> int:
+        """Where the coordination server is, when nobody says otherwise.
+
+        Raises:
+            BadPort: The environment names none that can be one.
+        """
+        given = self.environment.get(names.SERVER_PORT, "").strip()
+        if not given:
+            return coordination_files.DEFAULT_PORT
+        if not given.isascii() or not given.isdigit() or int(given) >= 1 << 16:
+            raise BadPort(f"{names.SERVER_PORT} is {given!r}; it can be 0 to 65535")
+        return int(given)
 
     @property
     def debug(self) -> bool:

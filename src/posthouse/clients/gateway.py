@@ -284,13 +284,11 @@ class GatewayClient:
 
         return EventFeed(connection, response)
 
-    def mail(
-        self, verb: str, order: Mapping[str, Any] | None = None, *, at: str = "/v1/mail"
-    ) -> dict[str, Any]:
-        """One mail operation; *at* is where a server keeps the same operations for one agent."""
+    def mail(self, verb: str, order: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """One mail operation."""
         if verb in _MAIL_LOOKS:
-            return self._ask("GET", f"{at}/{verb}")
-        return self._ask("POST", f"{at}/{verb}", {"schema_version": 1, **(order or {})})
+            return self._ask("GET", f"/v1/mail/{verb}")
+        return self._ask("POST", f"/v1/mail/{verb}", {"schema_version": 1, **(order or {})})
 
     def notifier(self) -> dict[str, Any]:
         return self._ask("GET", "/v1/mail-notifier")

@@ -11,10 +11,6 @@ from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, fields
 
 
-def resolve_live_arguments(parser: Parser) -> None:
-    options.common(parser)
-
-
 def resolve_live(call: Call) -> int:
     """Show which mailbox the agent has now, and the gateway that serves it."""
     from posthouse.cli import resolving
@@ -26,10 +22,6 @@ def resolve_live(call: Call) -> int:
     ]
     call.output.result(value, fields([*pairs, ("gateway", gateway["base_url"] if gateway else "none")]))
     return 0
-
-
-def status_arguments(parser: Parser) -> None:
-    options.common(parser)
 
 
 def status(call: Call) -> int:
@@ -47,7 +39,6 @@ def listing(call: Call) -> int:
 
 
 def check_arguments(parser: Parser) -> None:
-    options.common(parser)
     parser.add_argument("--unread-only", action="store_true")
     options.bounds(parser)
 
@@ -174,7 +165,6 @@ def thread(call: Call) -> int:
 
 
 def search_arguments(parser: Parser) -> None:
-    options.common(parser)
     parser.add_argument("query", nargs="+", metavar="WORD", help="words that all have to be there")
     parser.add_argument("--box", metavar="BOX")
     parser.add_argument("--limit", type=options.positive, default=20, metavar="N")

@@ -8,12 +8,16 @@ from typing import NoReturn
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.contracts import coordination_files as cf
+from posthouse.contracts import names
 
 
 def serve_arguments(parser: Parser) -> None:
     parser.add_argument("--host", choices=("127.0.0.1", "0.0.0.0"), default="127.0.0.1")
     parser.add_argument(
-        "--port", type=int, default=cf.DEFAULT_PORT, metavar="N", help=f"{cf.DEFAULT_PORT}; 0: any free one"
+        "--port",
+        type=int,
+        metavar="N",
+        help=f"default: {names.SERVER_PORT}, else {cf.DEFAULT_PORT}; 0: any free one",
     )
     parser.add_argument("--runtime-root", type=Path, metavar="PATH", help="where the server's own files go")
 
@@ -22,15 +26,14 @@ def serve(call: Call) -> NoReturn:
     """Serve every agent of the registry until Ctrl-C or `POST /houmao/server/shutdown`."""
     given, roots = call.arguments, call.wiring.roots
     runtime_root = (given.runtime_root or roots.runtime).absolute()
+    port = call.wiring.server_port if given.port is None else given.port
     words = {
         "--registry-root": roots.registry,
         "--runtime-root": runtime_root,
         "--host": given.host,
-        "--port": given.port,
+        "--port": port,
     }
-    call.complain(
-        f"serving the agents of {roots.registry} on {given.host}, port {given.port}; Ctrl-C stops it"
-    )
+    call.complain(f"serving the agents of {roots.registry} on {given.host}, port {port}; Ctrl-C stops it")
     argv = [sys.executable, "-m", "posthouse.coordination"]
     argv += [str(word) for pair in words.items() for word in pair]
     os.execve(argv[0], argv, dict(call.wiring.environment))

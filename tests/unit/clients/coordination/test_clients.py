@@ -3,12 +3,9 @@
 import asyncio
 import inspect
 import json
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -26,57 +23,9 @@ from posthouse.clients.coordination import (
     async_gateway,
 )
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, Unavailable
+from posthouse.testing.told import Told, told
 
 LIMIT_SECONDS = 60.0
-
-
-class Asked(NamedTuple):
-    method: str
-    target: str
-    body: Any
-    headers: Message
-
-
-class Told(ThreadingHTTPServer):
-    """Answers everything with one answer and keeps what it was asked."""
-
-    daemon_threads = True
-    answer: tuple[int, bytes] = (200, b"{}")
-    asked: list[Asked]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Told
-
-    def answer(self) -> None:
-        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        told = Asked(self.command, self.path, json.loads(content) if content else None, self.headers)
-        self.server.asked.append(told)
-        status, body = self.server.answer
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST = do_PUT = do_DELETE = answer
-
-    def log_message(self, format: str, *arguments: Any) -> None: ...
-
-
-@contextmanager
-def told() -> Iterator[Told]:
-    with Told(("127.0.0.1", 0), Handler) as server:
-        server.asked = []
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture

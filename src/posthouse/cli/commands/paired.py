@@ -1,0 +1,142 @@
+"""Commands that ask the coordination server: `--port N`, and `--pair-port N` below `gateway`."""
+
+from typing import Any
+
+import msgspec
+
+from posthouse.cli import asking, humane
+from posthouse.cli.answers import EXIT_CODES
+from posthouse.cli.call import Call
+from posthouse.cli.commands import gateway as local_gateway
+from posthouse.cli.failure import UsageError
+from posthouse.cli.output import Cell, fields
+from posthouse.clients.coordination import CoordinationClient, answers
+from posthouse.support import clock
+
+
+def listing(call: Call) -> int:
+    """Show the agents that the server knows."""
+    wanted = call.arguments.state
+    state = None if wanted in (None, "all") else wanted
+    found = call.server().agents(include=None if wanted is None else "all", state=state)
+    rows = [
+        [
+            Cell(one.agent_name or one.tracked_agent_id, "strong"),
+            Cell(one.tool),
+            Cell(one.transport),
+            Cell(one.lifecycle_state or "-"),
+            Cell(one.tmux_session_name or one.remote_pair_api_base_url or "-"),
+            Cell(one.tracked_agent_id, "faint"),
+        ]
+        for one in found.agents
+    ]
+    headings = ("name", "tool", "kind", "state", "where", "id")
+    call.output.table(built(found), headings, rows, empty="the server knows no such agents")
+    return 0
+
+
+def state(call: Call) -> int:
+    """Show what the server says of the agent."""
+    summary = call.server().state(call.selection.value)
+    call.output.result(built(summary), fields(_told(summary)))
+    return 0
+
+
+def prompt(call: Call) -> int:
+    """Give the agent a prompt, whichever way the server finds safe."""
+    arguments = call.arguments
+    if arguments.follow or arguments.idempotency_key is not None:
+        raise UsageError("--follow and --idempotency-key are for agents of this machine: leave out --port")
+    if arguments.timeout is not None and not arguments.wait:
+        raise UsageError("--timeout goes with --wait")
+    question = asking.question_of(call)
+    server = call.server()
+    ref = call.selection.value
+    if arguments.wait and server.agent(ref).transport == "tui":
+        raise UsageError(
+            "the answer of a TUI can't be waited for through a server; without --wait the prompt is given, "
+            f"and `{call.prog} agents state {ref} --port {call.pair_port}` says when it is done"
+        )
+    accepted = server.prompt(
+        ref, question.prompt, model=question.model, reasoning_level=question.reasoning_level
+    )
+    if not arguments.wait or accepted.headless_turn_id is None:
+        call.output.result(built(accepted), accepted.headless_turn_id or accepted.request_id)
+        return 0
+    return _answered(call, server, accepted, accepted.headless_turn_id)
+
+
+def interrupt(call: Call) -> int:
+    """Interrupt what the agent does; nothing running is not an error."""
+    accepted = call.server().interrupt(call.selection.value)
+    call.output.result(built(accepted), accepted.detail)
+    return 0
+
+
+def stop(call: Call) -> int:
+    """Let the server end the agent and its gateway."""
+    done = call.server().stop(call.selection.value)
+    call.output.result(built(done), done.detail)
+    return 0
+
+
+def gateway_attach(call: Call) -> int:
+    """Ask for what only the agent's own machine does; the server says so."""
+    value = call.server().gateway(call.selection.value).attach()
+    call.output.result(value, str(value))
+    return 0
+
+
+def gateway_detach(call: Call) -> int:
+    """Ask for what only the agent's own machine does; the server says so."""
+    value = call.server().gateway(call.selection.value).detach()
+    call.output.result(value, str(value))
+    return 0
+
+
+def gateway_status(call: Call) -> int:
+    """Show the status of the agent's gateway, or the one of having none."""
+    value = call.server().gateway(call.selection.value).status()
+    call.output.result(value, fields(local_gateway.status_told(value)))
+    return 0
+
+
+def built(answer: answers.Answer) -> dict[str, Any]:
+    """An answer as JSON-ready builtins."""
+    value: dict[str, Any] = msgspec.to_builtins(answer)
+    return value
+
+
+def _answered(call: Call, server: CoordinationClient, accepted: answers.ManagedAccepted, turn_id: str) -> int:
+    from posthouse.cli.commands import paired_turns
+
+    report = paired_turns.ended(server, accepted.tracked_agent_id, turn_id, call)
+    outcome = paired_turns.outcome_of(report)
+    value = built(accepted) | {"outcome": outcome, "answer": report.history_summary, "error": report.error}
+    if call.output.is_json or report.history_summary:
+        call.output.result(value, report.history_summary or "")
+    if outcome != "success":
+        call.complain(f"{call.selection.value}: {outcome.replace('_', ' ')}: {report.error or report.status}")
+    return EXIT_CODES[outcome]
+
+
+def _told(summary: answers.Summary) -> list[tuple[str, str]]:
+    who, last, gateway = summary.identity, summary.last_turn, summary.gateway
+    name = who.agent_name or who.tracked_agent_id
+    pairs = [
+        ("agent", f"{name} ({who.tool}, {who.transport}, id {summary.tracked_agent_id})"),
+        ("availability", summary.availability),
+        ("turn", summary.turn.phase),
+    ]
+    if last.result != "none":
+        at = last.updated_at_utc
+        when = f", {humane.ago(clock.parse(at), clock.now())}" if at else ""
+        pairs.append(("last turn", f"{last.result}{when}"))
+    if gateway is not None and gateway.gateway_port is not None:
+        address = f"http://{gateway.gateway_host}:{gateway.gateway_port}"
+        told = f"{address} (admission {gateway.request_admission}, queue {gateway.queue_depth})"
+        pairs.append(("gateway", told))
+    if who.remote_pair_api_base_url is not None:
+        pairs.append(("remote", f"{who.remote_agent_ref} at {who.remote_pair_api_base_url}"))
+    pairs += [("note", one.message) for one in summary.diagnostics]
+    return pairs

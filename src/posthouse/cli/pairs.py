@@ -1,0 +1,68 @@
+"""Which commands can ask the coordination server, by which option, and who does it then."""
+
+from typing import NamedTuple
+
+from posthouse.cli.tree import Command, Path
+
+
+class Pair(NamedTuple):
+    """How a command asks a server."""
+
+    #: The contract's word: `--port`, but `--pair-port` where a port could be the gateway's own.
+    option: str
+    #: Who does it then, `module.function` as in the tree; "": the command itself, which looks for the option.
+    handler: str = ""
+
+
+_PORT = Pair("--port")
+_PAIR_PORT = Pair("--pair-port")
+
+_LISTS: dict[Path, Pair] = dict.fromkeys(
+    (("agents", "list"), ("agents", "global", "list")), Pair("--port", "paired.listing")
+)
+_MAIL = (
+    "resolve-live",
+    "status",
+    "list",
+    "check",
+    "peek",
+    "read",
+    "send",
+    "post",
+    "reply",
+    "mark",
+    "mark-read",
+    "move",
+    "archive",
+)
+_GATEWAY: tuple[Path, ...] = (
+    ("prompt",),
+    ("interrupt",),
+    ("send-keys",),
+    *(("tui", leaf) for leaf in ("state", "history", "watch", "note-prompt")),
+    *(("reminders", leaf) for leaf in ("list", "get", "create", "set", "remove")),
+    *(("mail-notifier", leaf) for leaf in ("status", "enable", "disable")),
+)
+_VERBS: dict[Path, Pair] = {
+    **{(verb,): Pair("--port", f"paired.{verb}") for verb in ("state", "prompt", "interrupt", "stop")},
+    ("relaunch",): _PORT,
+    **{
+        ("turn", leaf): Pair("--port", f"paired_turns.{leaf}")
+        for leaf in ("submit", "status", "events", "stdout", "stderr")
+    },
+    **{
+        ("gateway", leaf): Pair("--pair-port", f"paired.gateway_{leaf}")
+        for leaf in ("attach", "detach", "status")
+    },
+    **{("gateway", *leaf): _PAIR_PORT for leaf in _GATEWAY},
+    **{("mail", leaf): _PORT for leaf in _MAIL},
+}
+
+
+def of(command: Command) -> Pair | None:
+    """How *command* asks a server, or None. `self` never does: the current session is on this machine."""
+    if command.scope == "short":
+        return _VERBS.get(command.path[1:])
+    if command.scope == "single":
+        return _VERBS.get(command.path[2:])
+    return _LISTS.get(command.path)
