@@ -14,7 +14,7 @@ from pathlib import Path
 
 from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
-from posthouse.web.event_stream import encoded
+from posthouse.web.event_stream import encoded, everything
 
 _EVENTS = 20_000
 #: Events that come at once, as a busy gateway has them.
@@ -33,7 +33,7 @@ async def _cost(readers: int, count: int, folder: Path) -> float:
         reader = audience.join(None)
         while heard[index] < count:
             told = await reader.next()
-            encoded(told, None)
+            encoded(told, everything)
             heard[index] += len(told)
         audience.leave(reader)
 

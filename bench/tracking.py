@@ -175,7 +175,7 @@ def _roots(folder: Path) -> list[Path]:
 class _Silent:
     """A journal that nobody reads."""
 
-    def add(self, kind: str, **fields: object) -> None: ...
+    def add(self, kind: str, /, **fields: object) -> None: ...
 
 
 class _Noted:

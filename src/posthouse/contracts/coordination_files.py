@@ -11,5 +11,7 @@ CURRENT_INSTANCE: Final = "run/current-instance.json"
 LOG: Final = "logs/server.log"
 #: What happened, as `GET /houmao/events` tells it; ours.
 EVENTS: Final = "logs/events.jsonl"
-#: The token that callers beyond this machine show; ours.
-TOKEN: Final = "token"
+#: How far each gateway's events were heard; ours.
+HEARD: Final = "logs/events-heard.json"
+#: Beside the servers' folders: the tokens that callers beyond this machine show, by scope; ours.
+TOKENS: Final = "tokens"

@@ -17,7 +17,6 @@ from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, PosthouseError
 from posthouse.support import clock, crashpoints, files, locks, running_log
-from posthouse.web import token
 from posthouse.web.server import Server, bind
 
 
@@ -55,16 +54,17 @@ def _run(given: argparse.Namespace, listener: socket.socket, servers: Path) -> N
     root = files.private_folder(servers / f"{host}-{port}")
     for folder in ("run", "logs"):
         files.private_folder(root / folder)
-    shown = None if host == "127.0.0.1" else token.provide(root / cf.TOKEN)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        loop.run(_serve(given.registry_root.resolve(), listener, root, shown))
+        loop.run(_serve(given.registry_root.resolve(), listener, root))
 
 
-async def _serve(registry_root: Path, listener: socket.socket, root: Path, shown: bytes | None) -> None:
+async def _serve(registry_root: Path, listener: socket.socket, root: Path) -> None:
     from posthouse.contracts.managed_agents_http import ServerInstance
+    from posthouse.coordination.access import Access
     from posthouse.coordination.http import app
     from posthouse.coordination.service import Coordination
     from posthouse.sessions.registry import Registry
+    from posthouse.web.keyring import Keyring
 
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
     log = running_log.open_log(root / cf.LOG, *on_terminal)
@@ -76,11 +76,14 @@ async def _serve(registry_root: Path, listener: socket.socket, root: Path, shown
         started_at_utc=clock.iso_seconds(clock.now()),
     )
     coordination = Coordination(Registry(registry_root), instance, log)
-    server = Server(app.build(coordination, shown), log)
+    access = None if host == "127.0.0.1" else Access(Keyring(root.parent / cf.TOKENS), log)
+    server = Server(app.build(coordination, access), log, on_stop=coordination.audience.end)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, coordination.stopping.set)
     await coordination.open()
     try:
+        if access is not None:
+            await access.open()
         files.write_json(root / cf.CURRENT_INSTANCE, instance.model_dump(), durable=False)
         log.info("server started", extra={"pid": instance.pid, "address": instance.api_base_url})
         serving = asyncio.create_task(server.listen(listener))
@@ -89,6 +92,8 @@ async def _serve(registry_root: Path, listener: socket.socket, root: Path, shown
         await serving
     finally:
         await coordination.close()
+        if access is not None:
+            await access.close()
         (root / cf.CURRENT_INSTANCE).unlink(missing_ok=True)
         log.info("server stopped", extra={"pid": instance.pid})
         running_log.close_log(log)

@@ -7,9 +7,11 @@ from pathlib import Path
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.coordination.discovery import Discovery
+from posthouse.coordination.following.hub import Hub
 from posthouse.coordination.gateways import Gateways
 from posthouse.coordination.member import Member
 from posthouse.coordination.news import News
+from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
 from posthouse.sessions.registry import Registry
 from posthouse.support import files
@@ -26,6 +28,9 @@ class Coordination:
         files.private_folder(events.parent)
         #: Whoever makes something happen tells it here.
         self.journal = Journal(events)
+        #: Who reads along.
+        self.audience = Audience(self.journal)
+        self.hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log)
         self._news = News(self.journal)
         self._discovery = Discovery(registry, log, self._changed)
         #: Each agent's gateway, where it has one.
@@ -39,8 +44,10 @@ class Coordination:
         """
         await self._discovery.open()
         self._news.begin(self._discovery.roster, self._discovery.problems)
+        self.hub.look(self._discovery.roster)
 
     async def close(self) -> None:
+        await self.hub.close()
         await self._discovery.close()
         self.gateways.close()
         self.journal.close()
@@ -59,3 +66,8 @@ class Coordination:
 
     def _changed(self) -> None:
         self._news.look(self._discovery.roster, self._discovery.problems)
+        self.hub.look(self._discovery.roster)
+
+    async def _port_of(self, member: Member) -> int | None:
+        gateway = await self.gateways.live(member)
+        return None if gateway is None else gateway.instance.port

@@ -16,7 +16,7 @@ class TooManyReaders(Unavailable):
     code = "too_many_readers"
 
     def __init__(self) -> None:
-        super().__init__(f"{MAX_READERS} readers follow this gateway's events already; close some")
+        super().__init__(f"{MAX_READERS} readers follow these events already; close some")
 
 
 class Audience:

@@ -43,7 +43,7 @@ class Journal:
         """The number of the newest line."""
         return self._before + self._file.lines_begun
 
-    def add(self, kind: str, **fields: object) -> None:
+    def add(self, kind: str, /, **fields: object) -> None:
         """Tell one event. Never fails: what the disk refuses is counted, and told by the next event.
 
         Kinds of our own get the time as `at_utc`; those of the contract have their exact fields.

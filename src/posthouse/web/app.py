@@ -12,11 +12,13 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Scope
 
 from posthouse.errors import PosthouseError
-from posthouse.web import refusals
+from posthouse.web import refusals, scopes
 from posthouse.web.body import read_json
 from posthouse.web.route import Addressed, Route
 from posthouse.web.waiting import while_connected
 
+#: Where an application notes which route was asked, for whoever counts.
+ROUTE = "posthouse.route"
 #: For whoever counts answers; the caller has gone.
 _NOBODY_LISTENS = 499
 
@@ -66,6 +68,8 @@ def _endpoint(route: Route, service: Any, witness: Witness) -> Callable[[Request
     """Decode, call, encode."""
 
     async def endpoint(http: Request) -> Response:
+        http.scope[ROUTE] = route
+        scopes.check(http.scope, route.needs)
         try:
             order = await _decode(route, http)
         except refusals.InvalidBody as error:
@@ -106,8 +110,12 @@ async def _body(route: Route, http: Request) -> object:
 
 
 def _query(route: Route, http: Request) -> object:
+    """A name that is given again adds to a list with commas."""
     assert route.query is not None
+    given: dict[str, str] = {}
+    for name, value in http.query_params.multi_items():
+        given[name] = f"{given[name]},{value}" if name in given else value
     try:
-        return route.query.model_validate_strings(dict(http.query_params))
+        return route.query.model_validate_strings(given)
     except ValidationError as error:
         raise refusals.InvalidBody(refusals.problems_of_query(error)) from error

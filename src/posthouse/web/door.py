@@ -15,7 +15,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from posthouse.support import peers
-from posthouse.web import token
+from posthouse.web import scopes
+from posthouse.web.scopes import Proof
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -68,30 +69,30 @@ def peer_of(peername: Any, sockname: Any) -> Peer:
 
 
 class Door:
-    """Lets requests through to *app*, or refuses them.
+    """Lets requests through to *app*, with what their callers may do, or refuses them.
 
-    *wanted* is the token that peers beyond loopback must show; None for a listener that is on loopback.
+    *proof* says what the token of a peer beyond loopback allows; None for a listener that is on loopback.
     """
 
-    def __init__(self, app: ASGIApp, wanted: bytes | None = None) -> None:
+    def __init__(self, app: ASGIApp, proof: Proof | None = None) -> None:
         self._app = app
-        self._wanted = wanted
+        self._proof = proof
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = refusal(scope, self._wanted) if scope["type"] == "http" else None
+        answer = refusal(scope, self._proof) if scope["type"] == "http" else None
         await (answer or self._app)(scope, receive, send)
 
 
-def refusal(scope: Scope, wanted: bytes | None) -> Refusal | None:
-    """Why this request is not served, or None."""
+def refusal(scope: Scope, proof: Proof | None) -> Refusal | None:
+    """Why this request is not served, or None; then *scope* knows what its caller may do."""
     hosts = _values(scope, b"host")
     peer = scope.get("client")
     if peer is None:
         return NOT_FROM_HERE
     if not ip_address(peer[0]).is_loopback:
-        if wanted is None:
+        if proof is None:
             return NOT_FROM_HERE
-        if (unproved := _proof(scope, wanted)) is not None:
+        if (unproved := _prove(scope, proof)) is not None:
             return unproved
     elif len(hosts) != 1 or _name(hosts[0]) not in _LOOPBACK_NAMES:
         return FOREIGN_HOST
@@ -100,12 +101,16 @@ def refusal(scope: Scope, wanted: bytes | None) -> Refusal | None:
     return None
 
 
-def _proof(scope: Scope, wanted: bytes) -> Refusal | None:
-    """None when the token was shown, once."""
+def _prove(scope: Scope, proof: Proof) -> Refusal | None:
+    """None when a token was shown, once."""
     shown = [value for name, value in scope["headers"] if name == b"authorization"]
     if not shown:
         return NO_TOKEN
-    return None if len(shown) == 1 and token.is_shown(wanted, shown[0]) else WRONG_TOKEN
+    granted = proof(shown[0]) if len(shown) == 1 else None
+    if granted is None:
+        return WRONG_TOKEN
+    scopes.grant(scope, granted)
+    return None
 
 
 def _values(scope: Scope, header: bytes) -> list[str]:

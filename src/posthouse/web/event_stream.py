@@ -22,30 +22,44 @@ PATIENCE_SECONDS = 5.0
 _RETRY_MILLISECONDS = 1000
 
 
+def everything(_: Event) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """What one reader wants to hear."""
 
     #: None: only what happens from now on.
     after: Position | None = None
-    #: None: every kind.
-    kinds: frozenset[str] | None = None
+    #: Which events it wants.
+    wants: Callable[[Event], bool] = everything
     #: False: only what there is already.
     follow: bool = True
 
 
 class EventStream(Response):
-    """Tells *audience*'s events until the reader goes, does not keep up, or the gateway ends."""
+    """Tells *audience*'s events until the reader goes, does not keep up, or the process ends.
+
+    *on_end* is called once, when nobody is told any more.
+    """
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, audience: Audience, wish: Wish) -> None:
+    def __init__(self, audience: Audience, wish: Wish, *, on_end: Callable[[], None] = lambda: None) -> None:
         super().__init__(headers={"cache-control": "no-store", "connection": "close"})
         del self.headers["content-length"]
         self._audience = audience
         self._wish = wish
+        self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self._on_end()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body"})
@@ -89,7 +103,7 @@ class EventStream(Response):
                 told = await reader.next(within_seconds=HEARTBEAT_SECONDS)
             elif not (told := await reader.look()):
                 return
-            await _send(send, encoded(told, self._wish.kinds) or b": \n\n")
+            await _send(send, encoded(told, self._wish.wants) or b": \n\n")
 
     def _greeting(self, reader: Reader) -> bytes:
         """Where it begins, so that one who is cut before the first event misses none."""
@@ -97,7 +111,7 @@ class EventStream(Response):
         return f"retry: {_RETRY_MILLISECONDS}\nid: {place}\n\n".encode()
 
 
-def encoded(told: Sequence[Told], kinds: frozenset[str] | None) -> bytes:
+def encoded(told: Sequence[Told], wants: Callable[[Event], bool]) -> bytes:
     """*told* as blocks. What nobody asked for moves the reader's place on, and is not shown."""
     blocks: list[str] = []
     passed: Position | None = None
@@ -105,7 +119,7 @@ def encoded(told: Sequence[Told], kinds: frozenset[str] | None) -> bytes:
         if not isinstance(one, Event):
             gap = {"kind": "gap", "missing": one.missing, "reason": one.reason}
             blocks.append(f"id: {one.position}\ndata: {json.dumps(gap)}\n\n")
-        elif kinds is None or one.kind in kinds:
+        elif wants(one):
             passed = None
             blocks.append(f"id: {one.position}\ndata: {one.line.decode()}\n\n")
         else:

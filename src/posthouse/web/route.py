@@ -8,6 +8,7 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.responses import Response
 
 from posthouse.contracts.gateway_http import Refusal
+from posthouse.web import scopes
 
 #: Gets the process's service. A `Response` is sent as it is; the rest is encoded with the route's status.
 Handler = Callable[[Any, Any], Coroutine[Any, Any, BaseModel | Response]]
@@ -57,3 +58,10 @@ class Route:
     refusals: Mapping[int, str] = field(default_factory=dict)
     #: The shape of those refusals.
     refusal: type[BaseModel] = Refusal
+    #: What a caller from beyond this machine must be allowed; None: to look for GET, to prompt for others.
+    scope: scopes.Scope | None = None
+
+    @property
+    def needs(self) -> scopes.Scope:
+        """The scope that a token must have."""
+        return self.scope or scopes.usual(self.method)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from posthouse.errors import Conflict
 from posthouse.support import files
+from posthouse.web.scopes import Proof
 
 _BYTES = 32
 _MAX_BYTES = 1024
@@ -33,8 +34,13 @@ def provide(path: Path) -> bytes:
         NoToken: The disk refused it, others could have read or written it, or the file holds something else.
     """
     if not os.path.lexists(path):  # a broken link is not nothing
-        _make(path)
-    return _read(path)
+        make(path)
+    return read(path)
+
+
+def proof(token: bytes) -> Proof:
+    """For a process with one token, which allows everything."""
+    return lambda authorization: "admin" if is_shown(token, authorization) else None
 
 
 def is_shown(token: bytes, authorization: bytes) -> bool:
@@ -43,7 +49,12 @@ def is_shown(token: bytes, authorization: bytes) -> bool:
     return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(b" "), token)
 
 
-def _make(path: Path) -> None:
+def make(path: Path) -> None:
+    """Write a new token to *path*. On disk when this returns.
+
+    Raises:
+        NoToken: The disk refused it.
+    """
     made = secrets.token_urlsafe(_BYTES).encode()
     try:
         files.write_whole(path, made + b"\n", durable=True)
@@ -53,7 +64,12 @@ def _make(path: Path) -> None:
         ) from error
 
 
-def _read(path: Path) -> bytes:
+def read(path: Path) -> bytes:
+    """The token in *path*.
+
+    Raises:
+        NoToken: Others could have read or written it, or the file holds something else.
+    """
     try:
         with open(path, "rb", opener=_open_itself) as stream:
             facts = os.fstat(stream.fileno())

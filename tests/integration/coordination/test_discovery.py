@@ -15,7 +15,8 @@ from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Tmux
-from posthouse.testing.waiting import LIMIT_SECONDS
+
+LIMIT_SECONDS = 60
 
 
 class Watched:

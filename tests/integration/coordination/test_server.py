@@ -19,7 +19,8 @@ from posthouse.contracts import coordination_files as cf
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
-from posthouse.testing.waiting import LIMIT_SECONDS
+
+LIMIT_SECONDS = 60
 
 
 class Asked:

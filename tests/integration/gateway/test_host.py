@@ -16,7 +16,8 @@ from posthouse.contracts import names
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.testing.house import House
-from posthouse.testing.waiting import LIMIT_SECONDS
+
+SECONDS = 60.0
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def end(house: House) -> None:
     """End the host, if there is one."""
     if (pid := calling.pid_of(house.agents.roots.runtime)) is not None:
         os.kill(pid, signal.SIGTERM)
-        assert processes.wait_exit(pid, seconds=LIMIT_SECONDS)
+        assert processes.wait_exit(pid, seconds=SECONDS)
 
 
 def put_in(house: House, name: str, *, headless: bool = True) -> Session:
@@ -62,7 +63,7 @@ def answers(house: House, session: Session) -> bool:
     client = house.client(session)
     told = len(house.truth(session).answers())
     client.submit_prompt("[[say here]]")
-    house.truth(session).wait(lambda log: len(log.answers()) > told)
+    house.truth(session).wait(lambda log: len(log.answers()) > told, seconds=SECONDS)
     return True
 
 
@@ -132,7 +133,7 @@ def test_there_is_one_host_for_one_runtime_root(hosted: House) -> None:
         calling.command(session.runtime_root),
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=SECONDS,
         check=False,
     )
 
@@ -199,7 +200,7 @@ def test_strangers_and_nonsense_get_nothing_from_the_control_socket(hosted: Hous
 
 def _asked(folder: Path, line: bytes) -> bytes:
     with calling.socket_path(folder) as path, socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(LIMIT_SECONDS)
+        connection.settimeout(SECONDS)
         connection.connect(path)
         try:
             connection.sendall(line)

@@ -11,7 +11,6 @@ import pytest
 from posthouse.contracts import gateway_files as gf
 from posthouse.events.journal import read_events
 from posthouse.terminal import session as terminal
-from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -45,7 +44,7 @@ def posthouse(house: House, *words: str) -> subprocess.CompletedProcess[str]:
         },
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=60,
         check=False,
     )
 

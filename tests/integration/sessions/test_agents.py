@@ -28,7 +28,6 @@ from posthouse.sessions.start import AgentDied
 from posthouse.support import processes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
-from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 class _NoCompanions:
@@ -52,7 +51,7 @@ def _spec(folder: Path, name: str = "gpu", *, headless: bool = True, **more: obj
 
 
 def _wait(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT_SECONDS
+    deadline = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < deadline, "it never became true"
         time.sleep(0.01)

@@ -10,7 +10,8 @@ import pytest
 from posthouse.terminal import session
 from posthouse.terminal.attendance import Attendance
 from posthouse.terminal.client import Server, Tmux
-from posthouse.testing.waiting import LIMIT_SECONDS
+
+LIMIT_SECONDS = 60
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 
 from posthouse.testing import clis
 from posthouse.testing.model_api import ModelApi
-from posthouse.testing.waiting import LIMIT_SECONDS
 
 CliEnvironment = Callable[[str], dict[str, str]]
 
@@ -45,7 +44,7 @@ def _ask(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from posthouse.support import peers
 from posthouse.testing.gateway import Answer, call
-from posthouse.web import door
+from posthouse.web import door, token
 from posthouse.web.door import Door
 
 TOKEN = b"a-token-of-forty-three-characters-as-they-are"
@@ -30,7 +30,8 @@ def ask(
     *,
     wanted: bytes | None = None,
 ) -> Answer:
-    return asyncio.run(call(Door(inside, wanted), "GET", "/health", headers=headers, client=client))
+    made = Door(inside, None if wanted is None else token.proof(wanted))
+    return asyncio.run(call(made, "GET", "/health", headers=headers, client=client))
 
 
 def outcome(answer: Answer) -> tuple[int, Any]:
@@ -127,14 +128,14 @@ def test_two_tokens_are_none() -> None:
         "headers": [(b"host", b"192.0.2.1"), (b"authorization", b"Bearer " + TOKEN)] * 2,
     }
 
-    assert door.refusal(scope, TOKEN) == door.WRONG_TOKEN
+    assert door.refusal(scope, token.proof(TOKEN)) == door.WRONG_TOKEN
 
 
 def test_a_connection_without_a_peer_is_not_served() -> None:
     """A server that does not say who is there is not believed."""
     scope: Scope = {"type": "http", "path": "/health", "headers": [(b"host", b"localhost")]}
 
-    assert door.refusal(scope, TOKEN) == door.NOT_FROM_HERE
+    assert door.refusal(scope, token.proof(TOKEN)) == door.NOT_FROM_HERE
 
 
 def test_a_connection_is_its_users() -> None:

@@ -10,11 +10,12 @@ from posthouse.coordination.service import Coordination
 from posthouse.errors import PosthouseError
 from posthouse.web import app as web
 from posthouse.web.door import Door
+from posthouse.web.scopes import Proof
 
 
-def build(server: Coordination, token: bytes | None = None) -> ASGIApp:
-    """The application that serves *server*; with *token*, also to those beyond this machine who show it."""
-    return Door(web.build(server, ROUTES, witness=_NoWitness(), statuses={GatewayGarbled: 502}), token)
+def build(server: Coordination, proof: Proof | None = None) -> ASGIApp:
+    """The application that serves *server*; with *proof*, also those beyond this machine who have a token."""
+    return Door(web.build(server, ROUTES, witness=_NoWitness(), statuses={GatewayGarbled: 502}), proof)
 
 
 class _NoWitness:

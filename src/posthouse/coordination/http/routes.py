@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from posthouse.contracts import managed_agents_http as wire
+from posthouse.coordination.http import events
 from posthouse.coordination.service import Coordination
 from posthouse.web.route import Addressed, Route
 
@@ -54,6 +55,7 @@ ROUTES = (
         summary="End the server. Agents and their gateways go on.",
         handler=shutdown,
         response=wire.Done,
+        scope="admin",
     ),
     Route(
         method="GET",
@@ -72,4 +74,5 @@ ROUTES = (
         refusals=_FINDING,
         refusal=wire.Ambiguous,
     ),
+    *events.ROUTES,
 )

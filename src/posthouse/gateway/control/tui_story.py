@@ -14,7 +14,7 @@ _MAX_CHOICES = 20
 class Journal(Protocol):
     """Where events are told."""
 
-    def add(self, kind: str, **fields: object) -> None: ...
+    def add(self, kind: str, /, **fields: object) -> None: ...
 
 
 class TuiStory:

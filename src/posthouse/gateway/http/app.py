@@ -13,6 +13,7 @@ from posthouse.mailbox import MailTrouble
 from posthouse.queue import QueueFull
 from posthouse.web import app as web
 from posthouse.web.door import Door, Refusal
+from posthouse.web.token import proof
 
 #: Not the notifier's, which are `/v1/mail-notifier`.
 _MAIL_ROUTES = "/v1/mail/"
@@ -28,7 +29,7 @@ def build(gateway: Gateway, token: bytes | None = None) -> ASGIApp:
     )
     if token is not None:
         app = without_mail(app)
-    return watched(Door(app, token), gateway.diagnostics)
+    return watched(Door(app, None if token is None else proof(token)), gateway.diagnostics)
 
 
 def without_mail(app: ASGIApp) -> ASGIApp:

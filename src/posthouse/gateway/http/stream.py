@@ -26,9 +26,10 @@ async def events(gateway: Gateway, asked: Addressed) -> EventStream:
 def _wish(query: EventsQuery, last_id: str | None) -> Wish:
     # A browser that comes back repeats its first query; what it saw since counts more.
     since = last_id or query.since
+    kinds = None if query.kinds is None else frozenset(query.kinds.split(","))
     return Wish(
         after=OLDEST if since == "start" else Position.parse(since) if since else None,
-        kinds=None if query.kinds is None else frozenset(query.kinds.split(",")),
+        wants=lambda event: kinds is None or event.kind in kinds,
         follow=query.follow,
     )
 

@@ -20,8 +20,8 @@ from posthouse.testing.crash.scenarios import SCENARIOS, Scenario
 from posthouse.testing.crash.subject import OPEN, Subject
 from posthouse.testing.crash.trial import ANY_MOMENT, AgentKind, Result, Steps, Trial, Verdict, Victim
 from posthouse.testing.house import house_in
-from posthouse.testing.waiting import LIMIT_SECONDS
 
+_REST_SECONDS = 60.0
 _DONE_SECONDS = 30.0
 START, ATTACH, DETACH = "start", "attach", "detach"
 
@@ -173,7 +173,7 @@ class Player:
             claims = scenario.again(subject, tag, claims)
             if scenario.is_long:
                 subject.stop_work()
-        is_at_rest = subject.until(subject.is_at_rest, seconds=LIMIT_SECONDS)
+        is_at_rest = subject.until(subject.is_at_rest, seconds=_REST_SECONDS)
         received = subject.truth.prompts()
         judged = [judge(one, subject.story(one.text), times=received.count(one.text)) for one in claims]
         notes = [note for verdict, note in judged if verdict != "kept"]

@@ -1,0 +1,60 @@
+"""What the tokens of callers elsewhere allow, as their folders say at any moment."""
+
+import asyncio
+import logging
+
+from posthouse.support.inotify import FolderWatch
+from posthouse.web import keyring
+from posthouse.web.keyring import Keyring, Proofs
+from posthouse.web.scopes import Scope
+
+
+class Access:
+    """The tokens of one server; one that is created or revoked counts at once. True when `open` returns."""
+
+    def __init__(self, tokens: Keyring, log: logging.Logger) -> None:
+        self._keyring = tokens
+        self._log = log
+        self._proofs = Proofs(scopes={})
+        self._watches: list[FolderWatch] = []
+        self._changed = asyncio.Event()
+        self._following: asyncio.Task[None] | None = None
+
+    def __call__(self, authorization: bytes) -> Scope | None:
+        """What an Authorization header proves."""
+        return self._proofs(authorization)
+
+    async def open(self) -> None:
+        """Raises:
+        NoToken: There is none, and none could be made.
+        OSError: The folders can't be read or watched.
+        """
+        await asyncio.to_thread(self._keyring.provide)
+        self._watches = [
+            FolderWatch(folder, self._changed.set, entries=True) for folder in self._keyring.folders
+        ]
+        await self._read()
+        self._following = asyncio.create_task(self._follow())
+
+    async def close(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+        for watch in self._watches:
+            watch.close()
+
+    async def _follow(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            try:
+                await self._read()
+            except OSError as error:
+                # Rather nobody than one whose token was taken away.
+                self._proofs = Proofs(scopes={})
+                self._log.error("tokens can't be read", extra={"error": str(error)})
+
+    async def _read(self) -> None:
+        self._proofs, problems = await asyncio.to_thread(keyring.read, self._keyring)
+        for problem in problems:
+            self._log.warning("a token can't be used", extra={"problem": problem})

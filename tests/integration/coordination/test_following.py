@@ -1,0 +1,201 @@
+"""Real gateways, heard by a server's hub while somebody listens."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from posthouse.clients.gateway import GatewayClient
+from posthouse.contracts.registry import GatewayLocator, Identity, Lifecycle, Record, Runtime, Terminal
+from posthouse.coordination.following.hub import BROKE_OFF, Hub
+from posthouse.coordination.member import Member
+from posthouse.coordination.roster import Roster
+from posthouse.events.journal import Journal, read_events
+from posthouse.sessions.registry import lease
+from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.served import Served, serving
+
+LIMIT_SECONDS = 120
+AT = "2026-11-15T10:00:00+00:00"
+
+
+def agent() -> FakeAgent:
+    made = FakeAgent()
+    made.appear()
+    return made
+
+
+def member(agent_id: str, port: int | None) -> Member:
+    locator = GatewayLocator(host="127.0.0.1", port=port or 1, state_path="/s", protocol_version="v1")
+    record = Record(
+        schema_version=3,
+        agent_name=agent_id,
+        agent_id=agent_id,
+        generation_id="generation",
+        lifecycle=Lifecycle(state="active", relaunchable=True, state_updated_at=AT),
+        identity=Identity(backend="claude_headless", tool="scripted"),
+        runtime=Runtime(manifest_path=f"/sessions/{agent_id}/manifest.json"),
+        terminal=Terminal(current_session_name="s", last_session_name="s"),
+        liveness=lease(),
+        gateway=locator,
+    )
+    return Member(record=record if port else replace(record, gateway=None), session_id=None, server=None)
+
+
+async def port_of(asked: Member) -> int | None:
+    return None if asked.record.gateway is None else asked.record.gateway.port
+
+
+class Heard:
+    """A journal with a hub, and what the journal tells of each agent's requests."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.journal = Journal(folder / "events.jsonl")
+        self.hub = Hub(self.journal, folder / "heard.json", port_of, logging.getLogger("test"))
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return list(read_events(self.journal.path))
+
+    def of(self, agent_id: str) -> list[str]:
+        """What became of its requests, in short."""
+        told = [event for event in self.events if event.get("agent_id") == agent_id]
+        shown = [event for event in told if event["kind"] in ("accepted", "completed", "gap")]
+        return [f"{event['kind']}{' late' if event.get('late') else ''}" for event in shown]
+
+    async def until(self, is_true: Callable[[], bool]) -> None:
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while not is_true():
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def opened(folder: Path, *members: Member) -> AsyncIterator[Heard]:
+    house = Heard(folder)
+    house.hub.look(Roster(members, {}))
+    try:
+        yield house
+    finally:
+        await house.hub.close()
+        house.journal.close()
+
+
+async def prompt(served: Served) -> None:
+    """Have the agent do something, to its end as the gateway's own events tell it."""
+    client = GatewayClient("127.0.0.1", served.port, timeout_seconds=LIMIT_SECONDS)
+
+    def asked() -> None:
+        with client.events() as feed:
+            client.submit_prompt("hello")
+            next(event for event in feed if event.kind == "completed")
+
+    await asyncio.to_thread(asked)
+
+
+def with_gateways(
+    folder: Path, count: int, scenario: Callable[[list[Served]], Coroutine[Any, Any, None]]
+) -> None:
+    with ExitStack() as opened_ones:
+        served = [
+            opened_ones.enter_context(serving(folder / f"agent-{number}", agent)) for number in range(count)
+        ]
+        asyncio.run(scenario(served))
+
+
+def test_gateways_are_heard_only_while_somebody_listens(tmp_path: Path) -> None:
+    """Each event names its agent; nobody listens to agents that were not asked for."""
+
+    async def scenario(served: list[Served]) -> None:
+        one, two = (member(f"a{number}", each.port) for number, each in enumerate(served))
+        async with opened(tmp_path / "server", one, two) as house:
+            await prompt(served[0])
+            assert house.hub.followed == 0
+            listener = await house.hub.admit(frozenset({"a0"}))
+            assert house.hub.followed == 1
+            await prompt(served[0])
+            await prompt(served[1])
+            await house.until(lambda: house.of("a0")[-1:] == ["completed"])
+            house.hub.leave(listener)
+            assert house.hub.followed == 0
+            assert (house.of("a0"), house.of("a1")) == (["accepted", "completed"], [])
+
+    with_gateways(tmp_path, 2, scenario)
+
+
+def test_what_happened_while_nobody_listened_is_told_late(tmp_path: Path) -> None:
+    """After a pause, a close and a kill the hub goes on where it was, and nothing is told twice."""
+
+    async def scenario(served: list[Served]) -> None:
+        one, folder = member("a0", served[0].port), tmp_path / "server"
+        async with opened(folder, one) as house:
+            house.hub.leave(await house.hub.admit(None))
+            await prompt(served[0])
+            await house.hub.admit(None)
+            await house.until(lambda: house.of("a0") == ["accepted late", "completed late"])
+        await prompt(served[0])
+        async with opened(folder, one) as house:
+            await house.hub.admit(None)
+            await prompt(served[0])
+            expected = 2 * ["accepted late", "completed late"] + ["accepted", "completed"]
+            await house.until(lambda: house.of("a0") == expected)
+        (folder / "heard.json").unlink()  # as if it had been killed before it wrote anything
+        async with opened(folder, one) as house:
+            await house.hub.admit(None)
+            await prompt(served[0])
+            await house.until(lambda: house.of("a0") == [*expected, "accepted", "completed"])
+            followed = [event for event in house.events if event["kind"] == "gateway_followed"]
+            assert len(followed) == 1
+
+    with_gateways(tmp_path, 1, scenario)
+
+
+def test_a_new_agents_gateway_is_told_from_its_beginning(tmp_path: Path) -> None:
+    """Also when its gateway comes before the server hears of it; a gateway that goes is heard out."""
+
+    async def scenario(served: list[Served]) -> None:
+        one, two = (member(f"a{number}", each.port) for number, each in enumerate(served))
+        async with opened(tmp_path / "server", one) as house:
+            await house.hub.admit(None)
+            await prompt(served[0])
+            await prompt(served[1])
+            house.hub.look(Roster([one, two], {}))
+            await house.until(lambda: house.of("a1") == ["accepted", "completed"])
+            house.hub.look(Roster([member("a0", None), two], {}))
+            assert house.hub.followed == 1
+            await prompt(served[0])
+            await house.until(lambda: house.of("a0") == 2 * ["accepted", "completed"])
+
+    with_gateways(tmp_path, 2, scenario)
+
+
+def test_a_gateway_that_does_not_answer_keeps_nobody_waiting_for_long(tmp_path: Path) -> None:
+    """A port where nobody listens is no reason to refuse a reader."""
+
+    async def scenario() -> None:
+        async with opened(tmp_path / "server", member("a0", 1)) as house:
+            await house.hub.admit(None)
+            assert (house.hub.followed, house.events) == (1, [])
+
+    asyncio.run(scenario())
+
+
+def test_lines_that_the_journal_lost_are_declared(tmp_path: Path) -> None:
+    """After a power cut the file of what was heard may be newer than the journal."""
+
+    async def scenario() -> None:
+        async with opened(tmp_path, member("a0", 1)) as house:
+            (tmp_path / "heard.json").write_text('{"schema_version":1,"journal_number":7,"heard":{}}')
+            await house.hub.admit(None)
+            [gap] = house.events
+            assert {name: gap[name] for name in ("kind", "missing", "reason")} == {
+                "kind": "gap",
+                "missing": None,
+                "reason": BROKE_OFF,
+            }
+
+    asyncio.run(scenario())
