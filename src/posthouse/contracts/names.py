@@ -43,6 +43,10 @@ DEBUG: Final = "POSTHOUSE_DEBUG"
 PROGRAM: Final = "POSTHOUSE_PROG"
 STATE_HOME: Final = "POSTHOUSE_HOME"
 
+# --- headers, ours -------------------------------------------------------------------------
+#: Names the turn that is asked for, so that asking twice does not start it twice.
+TURN_ID_HEADER: Final = "posthouse-turn-id"
+
 # --- files ---------------------------------------------------------------------------------
 HOME_ANCHOR: Final = "houmao"
 OVERLAY_FOLDER: Final = ".houmao"

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import managed_agents_http as wire
+from posthouse.contracts.managed_agent_files import TurnRecord
 from posthouse.coordination.discovery import Discovery
 from posthouse.coordination.following.hub import Hub
 from posthouse.coordination.gateways import Gateways
 from posthouse.coordination.member import Member
 from posthouse.coordination.news import News
+from posthouse.coordination.turns.service import HeadlessTurns
 from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
 from posthouse.sessions.registry import Registry
@@ -35,6 +37,13 @@ class Coordination:
         self._discovery = Discovery(registry, log, self._changed)
         #: Each agent's gateway, where it has one.
         self.gateways = Gateways()
+        #: What headless agents are asked to do, and did.
+        self.turns = HeadlessTurns(
+            Path(instance.server_root),
+            log,
+            is_live=lambda member: self._discovery.roster.is_live(member),
+            tell=self._tell_turn,
+        )
 
     async def open(self) -> None:
         """Know who is there, and follow.
@@ -45,8 +54,10 @@ class Coordination:
         await self._discovery.open()
         self._news.begin(self._discovery.roster, self._discovery.problems)
         self.hub.look(self._discovery.roster)
+        await self.turns.open()
 
     async def close(self) -> None:
+        await self.turns.close()
         await self.hub.close()
         await self._discovery.close()
         self.gateways.close()
@@ -71,3 +82,6 @@ class Coordination:
     async def _port_of(self, member: Member) -> int | None:
         gateway = await self.gateways.live(member)
         return None if gateway is None else gateway.instance.port
+
+    def _tell_turn(self, kind: str, record: TurnRecord) -> None:
+        self.journal.add(kind, agent_id=record.tracked_agent_id, turn_id=record.turn_id, status=record.status)

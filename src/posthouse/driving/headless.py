@@ -4,12 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
-from msgspec import structs
-
-from posthouse import tools
 from posthouse.contracts import names
-from posthouse.contracts.events import Detail, Style
-from posthouse.contracts.manifest import Headless, Manifest
+from posthouse.contracts.manifest import Manifest
 from posthouse.driving.adapter import (
     AgentBusy,
     AgentGone,
@@ -23,17 +19,17 @@ from posthouse.driving.adapter import (
     Tell,
     unheard,
 )
+from posthouse.driving.headless_order import count_turn, order_of
 from posthouse.driving.link import Link
 from posthouse.errors import Unavailable
-from posthouse.sessions import chat, secrets, start
+from posthouse.sessions import chat, secrets
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.pane import Pane
-from posthouse.tools.tool import Chat, Exchange, TurnOrder
+from posthouse.tools.tool import Exchange
 from posthouse.turns import runner
-from posthouse.turns.order import Order
 from posthouse.turns.runner import TurnActive
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn, TurnNotFound
@@ -43,15 +39,6 @@ _TURN_STARTS_SECONDS = 2.0
 #: A program says its first word within a second or so; nobody is told when, so we look, ever more rarely.
 _FIRST_WORD_SECONDS = 0.05
 _LAST_WORD_SECONDS = 1.0
-
-
-class NoCurrentChat(PromptFailed):
-    """The prompt asks for the current conversation, and there is none yet."""
-
-    code = "missing_current_chat_session"
-
-    def __init__(self) -> None:
-        super().__init__("no conversation is pinned yet; ask for a new one, or leave chat_session out")
 
 
 class _Running:
@@ -158,7 +145,7 @@ class HeadlessAdapter:
         await self._link.close()
 
     async def _start(self, prompt: Prompt) -> tuple[Session, Turn]:
-        session = await asyncio.to_thread(_count_turn, self._link.session)
+        session = await asyncio.to_thread(count_turn, self._link.session)
         order = order_of(session, prompt)
         try:
             turn = await asyncio.to_thread(
@@ -237,56 +224,6 @@ class HeadlessAdapter:
             self._on_change()
 
 
-def choose_chat(prompt: Prompt, headless: Headless) -> Chat:
-    """The conversation that *prompt* continues.
-
-    Raises:
-        NoCurrentChat: It asks for the current one, and there is none.
-    """
-    match prompt.chat_mode:
-        case None | "auto":
-            return chat.next_chat(headless)
-        case "current" if headless.session_id is None:
-            raise NoCurrentChat
-        case "current":
-            return Chat(mode="exact", id=headless.session_id)
-        case "tool_last_or_new":
-            return Chat(mode="latest")
-        case mode:
-            return Chat(mode=mode, id=prompt.chat_id)
-
-
-def order_of(session: Session, prompt: Prompt) -> Order:
-    """The turn that carries out *prompt*; the manifest has already counted it.
-
-    Raises:
-        NoCurrentChat: As `choose_chat`.
-    """
-    manifest = session.manifest
-    if manifest.headless is None:
-        raise ValueError(f"backend {manifest.backend} has no headless turns")
-    program = tools.load(manifest.tool).turn_program(
-        start.launch_of(session),
-        TurnOrder(
-            prompt=prompt.text,
-            chat=choose_chat(prompt, manifest.headless),
-            model=prompt.model,
-            reasoning_level=prompt.reasoning_level,
-        ),
-    )
-    return Order(
-        turn_id=prompt.turn_id or runner.new_turn_id(),
-        turn_index=manifest.headless.turn_index,
-        tool=manifest.tool,
-        argv=program.argv,
-        environment=program.environment,
-        stdin=program.stdin,
-        working_directory=manifest.working_directory,
-        style=_style(manifest.launch_plan.metadata.get("headless_display_style")),
-        detail=_detail(manifest.launch_plan.metadata.get("headless_display_detail")),
-    )
-
-
 def ending_of(state: TurnState) -> Ending:
     """How a turn ended, as its files tell."""
     evidence = {"source": "turn", "turn_id": state.turn_id, "returncode": state.returncode}
@@ -328,28 +265,8 @@ def _acknowledged(turn: Turn) -> Step:
     return Step(stage="acknowledged", evidence=evidence)
 
 
-def _count_turn(session: Session) -> Session:
-    """Take the next turn index, on disk before the turn exists, so that no two turns share one."""
-
-    def counted(manifest: Manifest) -> Manifest:
-        if manifest.headless is None:
-            return manifest
-        index = manifest.headless.turn_index + 1
-        return chat.with_headless(manifest, structs.replace(manifest.headless, turn_index=index))
-
-    return sessions.update(session, counted)
-
-
 def _pane_of(manifest: Manifest) -> str | None:
     return None if manifest.tmux is None else manifest.tmux.primary_pane_id
-
-
-def _style(value: object) -> Style:
-    return "json" if value == "json" else "fancy" if value == "fancy" else "plain"
-
-
-def _detail(value: object) -> Detail:
-    return "detail" if value == "detail" else "concise"
 
 
 def _gone(detail: str) -> Standing:

@@ -23,16 +23,20 @@ def with_headless(manifest: Manifest, headless: Headless) -> Manifest:
 
 
 def after_turn(manifest: Manifest, *, turn_index: int, chat_id: str | None) -> Manifest:
-    """*manifest* after a turn: its index counted, and the chat it ran in pinned when it is known."""
+    """*manifest* after a turn: its index counted, and the chat it ran in pinned when it is known.
+
+    A turn whose end is noticed when a later one has begun pins nothing.
+    """
     headless = manifest.headless
     if headless is None:
         raise ValueError(f"backend {manifest.backend} has no headless turns")
+    is_latest = turn_index >= headless.turn_index
     return with_headless(
         manifest,
         replace(
             headless,
             turn_index=max(headless.turn_index, turn_index),
-            session_id=chat_id or headless.session_id,
+            session_id=(chat_id if is_latest else None) or headless.session_id,
             role_bootstrap_applied=True,
         ),
     )

@@ -81,6 +81,31 @@ def start(
     return turn
 
 
+def settle(turns_root: Path) -> None:
+    """Make sure that what a killed starter left never begins. A turn that runs goes on.
+
+    Raises:
+        TurnActive: Somebody is starting a turn right now.
+    """
+    with _one_at_a_time(turns_root):
+        if turn := _last(turns_root):
+            _call_off(turn)
+
+
+def forbid(turns_root: Path, turn_id: str) -> bool:
+    """Make sure that *turn_id* is never started here. False: it was ordered before.
+
+    Raises:
+        TurnActive: Somebody is starting a turn right now.
+    """
+    place = turns_root / turn_id
+    with _one_at_a_time(turns_root):
+        # An empty folder: whoever orders the turn finds its id taken.
+        place.mkdir(mode=0o700, exist_ok=True)
+        files.sync_folder(turns_root)
+        return not Folder(place).order.exists()
+
+
 def turns_of(turns_root: Path) -> list[Turn]:
     """Every turn of a session, by index."""
     if not turns_root.is_dir():
@@ -118,16 +143,21 @@ def _settle_last(turns_root: Path) -> None:
     turn = _last(turns_root)
     if turn is None:
         return
-    if turn.call_off("whoever started it was killed before its program ran"):
-        # Its word to tmux may still be on the way, and would kill the bridge that we start. No event tells
-        # when it was said, as a control client whose caller died never leaves; a server that runs, or wakes,
-        # hears it within milliseconds.
-        time.sleep(_LAST_WORDS_SECONDS)
+    _call_off(turn)
     if turn.state().status == "active":
         raise TurnActive(f"turn {turn.turn_id} is in progress; wait for it or interrupt it")
     if left := turn.end_leftovers():
         pids = ", ".join(str(process.pid) for process in left)
         raise LeftoversAlive(f"turn {turn.turn_id} left processes that cannot be ended: {pids}")
+
+
+def _call_off(turn: Turn) -> None:
+    """Call off a turn that was ordered and that no bridge took; nothing of it comes later."""
+    if turn.call_off("whoever started it was killed before its program ran"):
+        # Its word to tmux may still be on the way, and would kill the bridge of the next turn. No event tells
+        # when it was said, as a control client whose caller died never leaves; a server that runs, or wakes,
+        # hears it within milliseconds.
+        time.sleep(_LAST_WORDS_SECONDS)
 
 
 def _write(turns_root: Path, order: Order) -> Turn:
@@ -136,7 +166,7 @@ def _write(turns_root: Path, order: Order) -> Turn:
         shutil.rmtree(stale)
     place, made = turns_root / order.turn_id, turns_root / f".{order.turn_id}.new"
     if place.exists():
-        raise TurnExists(f"turn {order.turn_id} was ordered before; take another id")
+        raise TurnExists(f"turn {order.turn_id} was ordered or called off before; take another id")
     made.mkdir(mode=0o700)
     if order.stdin is not None:
         files.write_whole(Folder(made).prompt, order.stdin.encode(errors="surrogateescape"), durable=True)

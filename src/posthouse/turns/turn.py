@@ -79,7 +79,8 @@ class Turn:
 
     async def ended(self) -> TurnState:
         """The state once the turn is not active any more. Costs nothing while it is."""
-        while (state := self.state()).status == "active":
+        # In a thread: the output that is judged may be long.
+        while (state := await asyncio.to_thread(self.state)).status == "active":
             if (descriptor := self._open_living()) is None:
                 await asyncio.sleep(_POLL_SECONDS)
             else:

@@ -3,13 +3,10 @@
 from starlette.responses import Response
 
 from posthouse.contracts import managed_agents_http as wire
-from posthouse.coordination.http import events
+from posthouse.coordination.http import events, turn_routes
+from posthouse.coordination.http.common import AGENT, FINDING
 from posthouse.coordination.service import Coordination
 from posthouse.web.route import Addressed, Route
-
-#: Any name of the contract: id, agent name, session name, session id.
-_AGENT = "/houmao/agents/{agent_ref}"
-_FINDING = {404: "No agent answers to that name.", 409: "More than one does; `agent_ids` says which."}
 
 
 async def health(_: Coordination, __: None) -> wire.ServerHealth:
@@ -67,12 +64,13 @@ ROUTES = (
     ),
     Route(
         method="GET",
-        path=_AGENT,
+        path=AGENT,
         summary="Who an agent is.",
         handler=get_agent,
         response=wire.Identity,
-        refusals=_FINDING,
+        refusals=FINDING,
         refusal=wire.Ambiguous,
     ),
     *events.ROUTES,
+    *turn_routes.ROUTES,
 )

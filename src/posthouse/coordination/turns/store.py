@@ -1,0 +1,97 @@
+"""The records of headless agents on disk: whole, durable, and in an order that a crash can't confuse.
+
+`active_turn.json` is written before the turn's record and removed after its last one, so whoever starts finds
+every turn that may not be over by looking at one file of each agent. A record that can't be read counts as
+absent, and the log says so.
+"""
+
+import logging
+import re
+from pathlib import Path
+from typing import TypeVar
+
+from posthouse.contracts import managed_agent_files as mf
+from posthouse.contracts import strict
+from posthouse.contracts.strict import Strict
+from posthouse.support import files
+
+S = TypeVar("S", bound=Strict)
+
+#: What may name a folder or a file; whatever else is asked for is not there.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+
+
+class Store:
+    """The folder `managed_agents` of one server. Called in threads; one caller per agent at a time."""
+
+    def __init__(self, root: Path, log: logging.Logger) -> None:
+        self._root = root / mf.MANAGED_AGENTS
+        self._log = log
+
+    def agents(self) -> list[str]:
+        """The tracked ids of all agents that have anything here."""
+        if not self._root.is_dir():
+            return []
+        return sorted(path.name for path in self._root.iterdir() if path.is_dir())
+
+    def authority(self, agent: str) -> mf.Authority | None:
+        return self._read(self._root / agent / mf.AUTHORITY, mf.Authority)
+
+    def write_authority(self, authority: mf.Authority) -> None:
+        folder = files.private_folder(self._root / authority.tracked_agent_id)
+        files.write_json(folder / mf.AUTHORITY, strict.plain(authority), durable=True)
+
+    def active(self, agent: str) -> mf.ActiveTurn | None:
+        """The turn that may not be over."""
+        return self._read(self._root / agent / mf.ACTIVE_TURN, mf.ActiveTurn)
+
+    def turn(self, agent: str, turn_id: str) -> mf.TurnRecord | None:
+        if not _NAME.fullmatch(turn_id):
+            return None
+        return self._read(self._root / agent / mf.TURNS / f"{turn_id}.json", mf.TurnRecord)
+
+    def turns(self, agent: str) -> list[mf.TurnRecord]:
+        """Every turn of *agent* that has a readable record."""
+        found = (self._root / agent / mf.TURNS).glob("[!.]*.json")
+        return [record for path in found if (record := self._read(path, mf.TurnRecord)) is not None]
+
+    def begin(self, record: mf.TurnRecord) -> None:
+        """Write a turn that is about to start. When this returns, no crash can lose it."""
+        self.mark(record)
+        self._write(record)
+
+    def mark(self, record: mf.TurnRecord) -> None:
+        """Say in `active_turn.json` what more is known of the turn that runs."""
+        folder = files.private_folder(self._root / record.tracked_agent_id)
+        files.write_json(folder / mf.ACTIVE_TURN, strict.plain(record.running()), durable=True)
+
+    def end(self, record: mf.TurnRecord) -> None:
+        """Write how a turn ended."""
+        self._write(record)
+        self.clear(record.tracked_agent_id)
+
+    def drop(self, record: mf.TurnRecord) -> None:
+        """Forget a turn that was never accepted."""
+        self._path(record).unlink(missing_ok=True)
+        self.clear(record.tracked_agent_id)
+
+    def clear(self, agent: str) -> None:
+        """Say that no turn of *agent* is active."""
+        (self._root / agent / mf.ACTIVE_TURN).unlink(missing_ok=True)
+
+    def _write(self, record: mf.TurnRecord) -> None:
+        path = self._path(record)
+        files.private_folder(path.parent)
+        files.write_json(path, strict.plain(record), durable=True)
+
+    def _path(self, record: mf.TurnRecord) -> Path:
+        return self._root / record.tracked_agent_id / mf.TURNS / f"{record.turn_id}.json"
+
+    def _read(self, path: Path, kind: type[S]) -> S | None:
+        try:
+            return strict.decode(path.read_bytes(), kind)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            self._log.warning("a record can't be read", extra={"path": str(path), "error": str(error)})
+            return None

@@ -1,0 +1,113 @@
+"""A coordination server in a thread of the test's own, asked over a real socket, and begun again as often."""
+
+import asyncio
+import json
+import logging
+import os
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvloop
+
+from posthouse.contracts import coordination_files as cf
+from posthouse.contracts import managed_agents_http as wire
+from posthouse.coordination.http import app
+from posthouse.coordination.service import Coordination
+from posthouse.sessions.agents import Agents
+from posthouse.support import clock, files
+from posthouse.web.server import Server, bind
+
+_LIMIT_SECONDS = 180.0
+_NONE: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(
+    base_url: str, method: str, path: str, body: object = None, headers: Mapping[str, str] = _NONE
+) -> Answer:
+    """One question to a server, and its answer, whatever it is."""
+    content = None if body is None else json.dumps(body).encode()
+    sent = {**headers, **({} if content is None else {"content-type": "application/json"})}
+    request = urllib.request.Request(f"{base_url}{path}", content, sent, method=method)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=_LIMIT_SECONDS) as answer:
+            return Answer(status=answer.status, body=answer.read(), headers=dict(answer.headers.items()))
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(status=error.code, body=error.read(), headers=dict(error.headers.items()))
+
+
+@dataclass(slots=True, kw_only=True)
+class Served:
+    """A server that listens."""
+
+    coordination: Coordination
+    base_url: str
+    log: logging.Logger = field(default_factory=lambda: logging.getLogger("coordination-test"))
+
+    def ask(self, method: str, path: str, body: object = None, headers: Mapping[str, str] = _NONE) -> Answer:
+        return ask(self.base_url, method, path, body, headers)
+
+    def get(self, path: str) -> Answer:
+        return self.ask("GET", path)
+
+    def post(self, path: str, body: object = None, headers: Mapping[str, str] = _NONE) -> Answer:
+        return self.ask("POST", path, body, headers)
+
+
+@contextmanager
+def serving(agents: Agents, *, port: int = 0) -> Iterator[Served]:
+    """A server over *agents*. One on the same port finds what an earlier one left."""
+    listener = bind("127.0.0.1", port)
+    port = listener.getsockname()[1]
+    root = files.private_folder(agents.roots.runtime / cf.SERVERS / f"127.0.0.1-{port}")
+    log = logging.getLogger("coordination-test")
+    is_up = threading.Event()
+    made: list[tuple[asyncio.AbstractEventLoop, Coordination]] = []
+
+    async def serve() -> None:
+        instance = wire.ServerInstance(
+            pid=os.getpid(),
+            api_base_url=f"http://127.0.0.1:{port}",
+            server_root=str(root),
+            started_at_utc=clock.iso_seconds(clock.now()),
+        )
+        coordination = Coordination(agents.registry, instance, log)
+        made.append((asyncio.get_running_loop(), coordination))
+        server = Server(app.build(coordination), log)
+        await coordination.open()
+        serving = asyncio.create_task(server.listen(listener))
+        is_up.set()
+        await coordination.stopping.wait()
+        server.stop()
+        await serving
+        await coordination.close()
+
+    thread = threading.Thread(target=uvloop.run, args=(serve(),), name="coordination")
+    thread.start()
+    try:
+        if not is_up.wait(_LIMIT_SECONDS):
+            raise TimeoutError("the server did not start")
+        yield Served(coordination=made[0][1], base_url=f"http://127.0.0.1:{port}")
+    finally:
+        loop, coordination = made[0]
+        loop.call_soon_threadsafe(coordination.stopping.set)
+        thread.join()
