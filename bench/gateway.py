@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posthouse.attaching import attach
+from posthouse.attaching.companions import Companions
 from posthouse.contracts import gateway_files as gf
 from posthouse.queue import Request, open_queue
 from posthouse.sessions.agents import Agents
@@ -33,7 +34,6 @@ from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing import load
-from posthouse.testing.house import Companions
 from posthouse.turns import runner
 
 _QUEUED = 10_000

@@ -10,6 +10,7 @@ from typing import Any
 
 from posthouse.attaching import attach
 from posthouse.attaching.attach import AttachResult
+from posthouse.attaching.companions import Companions
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.sessions.agents import Agents
@@ -23,19 +24,6 @@ from posthouse.testing.waiting import wait_for
 from posthouse.turns import runner
 
 
-class Companions:
-    """What ends with an agent; it has no mailbox."""
-
-    def open_mailbox(self, made: Session) -> None: ...
-
-    def end_turn(self, found: Session) -> None:
-        if turn := runner.active(found.turns_root):
-            turn.kill()
-
-    def detach_gateway(self, found: Session) -> None:
-        attach.detach(found, None)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """A set of roots, a tmux server, and the sessions made there."""
@@ -45,9 +33,15 @@ class House:
     folder: Path
     sessions: list[Session] = field(default_factory=list)
 
-    def launch(self, *, headless: bool, name: str = "gpu") -> Session:
+    def launch(self, *, headless: bool, name: str = "gpu", has_mailbox: bool = False) -> Session:
         made = self.agents.launch(
-            LaunchSpec(tool="scripted", name=name, headless=headless, working_directory=self.folder)
+            LaunchSpec(
+                tool="scripted",
+                name=name,
+                headless=headless,
+                working_directory=self.folder,
+                mailbox={} if has_mailbox else None,
+            )
         )
         self.sessions.append(made)
         return made

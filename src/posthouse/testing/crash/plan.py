@@ -18,8 +18,8 @@ _MOST_COMMITS = 8
 #: One trial in so many comes at a moment between steps.
 _MOMENTS_IN = 5
 _LONGEST_MILLISECONDS = 700
-#: Whose steps are looked at with a process of its own each time, which takes a second.
-_SLOW = ("attach", "detach")
+#: What takes seconds: a process of its own each time, or a poll that has to come.
+_SLOW = ("attach", "detach", "mail")
 
 
 class Record(strict.Strict, frozen=True, kw_only=True):

@@ -14,14 +14,14 @@ from pathlib import Path
 from posthouse.attaching import attach, bindings
 from posthouse.support import crashpoints
 from posthouse.terminal.client import Server, Tmux
-from posthouse.testing.crash.judging import Claim, judge
+from posthouse.testing.crash.judging import Claim
 from posthouse.testing.crash.life import DEATH_NOTE, Death, Life
-from posthouse.testing.crash.scenarios import SCENARIOS, Scenario
-from posthouse.testing.crash.subject import OPEN, Subject
+from posthouse.testing.crash.scenarios import SCENARIOS, Scenario, judge_prompts
+from posthouse.testing.crash.subject import Subject
 from posthouse.testing.crash.trial import ANY_MOMENT, AgentKind, Result, Steps, Trial, Verdict, Victim
 from posthouse.testing.house import house_in
+from posthouse.testing.waiting import LIMIT_SECONDS
 
-_REST_SECONDS = 60.0
 _DONE_SECONDS = 30.0
 START, ATTACH, DETACH = "start", "attach", "detach"
 
@@ -99,8 +99,7 @@ class Player:
 
     def _is_done(self, subject: Subject, scenario: Scenario, claims: list[Claim]) -> bool:
         """Whether all has ended that ends by itself: of a long work only what was asked about it."""
-        awaited = claims[-1:] if scenario.is_long else claims
-        return all(subject.story(claim.text).receipt not in (None, *OPEN) for claim in awaited)
+        return scenario.is_done(subject, claims[-1:] if scenario.is_long else claims)
 
     def _die_starting(self, subject: Subject, tag: str, fuse: str) -> tuple[str | None, list[Claim]]:
         """A gateway dies while it takes up what another left."""
@@ -173,9 +172,8 @@ class Player:
             claims = scenario.again(subject, tag, claims)
             if scenario.is_long:
                 subject.stop_work()
-        is_at_rest = subject.until(subject.is_at_rest, seconds=_REST_SECONDS)
-        received = subject.truth.prompts()
-        judged = [judge(one, subject.story(one.text), times=received.count(one.text)) for one in claims]
+        is_at_rest = subject.until(subject.is_at_rest, seconds=LIMIT_SECONDS)
+        judged = (judge_prompts if scenario is None else scenario.judge)(subject, claims)
         notes = [note for verdict, note in judged if verdict != "kept"]
         if not is_at_rest:
             notes.append(f"it did not come to rest: {subject.ask('GET', '/v1/status').body}")
@@ -210,8 +208,8 @@ def player_in(folder: Path) -> Iterator[Player]:
     house = house_in(folder, server)
     try:
         subjects: dict[AgentKind, Subject] = {
-            "tui": Subject(house, house.launch(headless=False, name="tui")),
-            "headless": Subject(house, house.launch(headless=True, name="headless")),
+            "tui": Subject(house, house.launch(headless=False, name="tui", has_mailbox=True)),
+            "headless": Subject(house, house.launch(headless=True, name="headless", has_mailbox=True)),
         }
         yield Player(subjects, folder)
         for subject in subjects.values():

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from posthouse.testing.crash.judging import Claim
-from posthouse.testing.crash.subject import Answered, Subject
-from posthouse.testing.crash.trial import AgentKind, Victim
+from posthouse.testing.crash import waking
+from posthouse.testing.crash.judging import Claim, judge
+from posthouse.testing.crash.subject import OPEN, Answered, Subject
+from posthouse.testing.crash.trial import AgentKind, Verdict, Victim
 
 _BOTH: tuple[AgentKind, ...] = ("tui", "headless")
 _LONG = "[[wait 300]]"
@@ -17,6 +18,17 @@ def _nothing(subject: Subject, tag: str) -> None:
 
 def _no_more(subject: Subject, tag: str, claims: list[Claim]) -> list[Claim]:
     return claims
+
+
+def has_ended(subject: Subject, claims: list[Claim]) -> bool:
+    """Whether the receipt of every prompt has come to its end."""
+    return all(subject.story(claim.text).receipt not in (None, *OPEN) for claim in claims)
+
+
+def judge_prompts(subject: Subject, claims: list[Claim]) -> list[tuple[Verdict, str]]:
+    """Hold every prompt against what the agent got."""
+    received = subject.truth.prompts()
+    return [judge(one, subject.story(one.text), times=received.count(one.text)) for one in claims]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +43,10 @@ class Scenario:
     again: Callable[[Subject, str, list[Claim]], list[Claim]] = _no_more
     agents: Sequence[AgentKind] = _BOTH
     victims: Sequence[Victim] = ("gateway",)
+    #: Whether all has come about that does so by itself.
+    is_done: Callable[[Subject, list[Claim]], bool] = has_ended
+    #: What may be said of it when all is at rest.
+    judge: Callable[[Subject, list[Claim]], list[tuple[Verdict, str]]] = judge_prompts
     #: The agent works until somebody stops it.
     is_long: bool = False
 
@@ -118,4 +134,11 @@ SCENARIOS = {
     "repeat": Scenario(act=_repeated, again=_repeat),
     "interrupt": Scenario(prepare=_begin_long, act=_interrupt, is_long=True),
     "cancel": Scenario(prepare=_wait_behind, act=_cancel, is_long=True),
+    "mail": Scenario(
+        prepare=waking.enable,
+        act=waking.send,
+        again=waking.read,
+        is_done=waking.has_woken,
+        judge=waking.judge_wakes,
+    ),
 }

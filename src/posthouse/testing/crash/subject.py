@@ -61,6 +61,8 @@ class Subject:
         self._port = 0
         #: The request that a scenario has left waiting.
         self.waiting_id = ""
+        #: When a scenario enabled the notifier, and how many audit rows there were then.
+        self.watched_from = (0.0, 0)
         #: Since when a text stands in the composer while nobody types.
         self._draft_since: float | None = None
 

@@ -17,7 +17,7 @@ from posthouse.gateway.surroundings import Surroundings
 from posthouse.mailbox import INBOX, Filter, Message, UnsupportedMail
 from posthouse.queue import Past, Poll, Request, Settings, WakeRule, Wakes
 from posthouse.queue.notifier import Outcome
-from posthouse.support import clock
+from posthouse.support import clock, crashpoints
 
 KIND = "mail_notifier_prompt"
 
@@ -170,8 +170,10 @@ class Poller:
             mail.messages, settings, rendered, address=mail.address, base_url=self._base_url
         )
         request = Request(kind=KIND, payload={"prompt": prompt}, epoch=self._gateway.epoch())
+        crashpoints.reach("wake-up decided")
         accepted = await self._book.record(replace(poll, refs=mail.refs, blocks=rendered.entries), request)
         assert accepted is not None
+        crashpoints.reach("wake-up accepted")
         self._gateway.journal.add(
             "accepted_internal",
             request_id=accepted.request_id,
