@@ -342,7 +342,7 @@ class Done(Wire):
 
 
 class Ambiguous(Wire):
-    """More than one agent answers to that name."""
+    """Why something was refused; where more than one agent answers to a name, also which."""
 
     detail: str
-    agent_ids: list[str]
+    agent_ids: list[str] | None = _LEFT_OUT

@@ -9,15 +9,13 @@ import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
 
+from posthouse.attaching import holder
 from posthouse.clients.connections import Answer, BadAnswer, Connections
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names, strict
 from posthouse.coordination.member import Member
 from posthouse.errors import PosthouseError, Unavailable
-from posthouse.support import locks
 
-#: Held by the one live gateway of the folder.
-_LOCK = "run/gateway.lock"
 _HEALTH_SECONDS = 5.0
 #: For what a gateway answers from what it knows; a prompt may have to wait for its agent's screen.
 ASK_SECONDS = 30.0
@@ -206,7 +204,7 @@ def _recorded(member: Member) -> gf.CurrentInstance:
             f"the gateway of {name!r} is of another version: {root / gf.CURRENT_INSTANCE}: {error}; "
             f"{again(member)}"
         ) from error
-    if locks.holder(root / _LOCK) != instance.pid:
+    if holder.holder_of(root) != instance.pid:
         raise NoLiveGateway(
             f"the gateway of {name!r} has died (process {instance.pid} is gone); "
             f"start it again with {command(member, 'attach')}"

@@ -10,6 +10,7 @@ from posthouse.contracts.managed_agent_files import TurnRecord
 from posthouse.coordination.discovery import Discovery
 from posthouse.coordination.following.hub import Hub
 from posthouse.coordination.gateways import Gateways
+from posthouse.coordination.mail import Mail
 from posthouse.coordination.member import Member
 from posthouse.coordination.news import News
 from posthouse.coordination.turns.service import HeadlessTurns
@@ -37,6 +38,7 @@ class Coordination:
         self._discovery = Discovery(registry, log, self._changed)
         #: Each agent's gateway, where it has one.
         self.gateways = Gateways()
+        self.mail = Mail(self.gateways)
         #: What headless agents are asked to do, and did.
         self.turns = HeadlessTurns(
             Path(instance.server_root),

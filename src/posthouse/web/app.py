@@ -102,6 +102,8 @@ async def _body(route: Route, http: Request) -> object:
     if route.request is None:
         return None
     body = await read_json(http)
+    if route.passes_on:
+        return body
     try:
         order: object = route.request.validate_json(body)
     except ValidationError as error:
@@ -112,6 +114,8 @@ async def _body(route: Route, http: Request) -> object:
 def _query(route: Route, http: Request) -> object:
     """A name that is given again adds to a list with commas."""
     assert route.query is not None
+    if route.passes_on:
+        return http.scope["query_string"].decode("latin-1")
     given: dict[str, str] = {}
     for name, value in http.query_params.multi_items():
         given[name] = f"{given[name]},{value}" if name in given else value

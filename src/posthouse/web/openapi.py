@@ -23,6 +23,7 @@ _EVERYWHERE = {
     503: "There are too many connections.",
     505: "It is of another version of HTTP.",
 }
+_FIRST_REFUSAL = 400
 _WITH_BODY = {413: "The body is too large."}
 _TOKEN = {
     "type": "http",
@@ -94,7 +95,7 @@ def _responses(route: Route, schemas: Any) -> dict[str, Any]:
 def _success(route: Route, schemas: Any) -> dict[str, Any]:
     schema = route.schema if route.response is None else schemas[_key(route), "serialization"]
     success: dict[str, Any] = {
-        "description": "It was done.",
+        "description": "It was done." if route.success < _FIRST_REFUSAL else route.summary,
         "content": {route.media_type: {"schema": schema}},
     }
     if route.gives:

@@ -44,6 +44,8 @@ class Route:
     request: TypeAdapter[Any] | None = None
     #: None: it takes no parameters behind the question mark, and overlooks them.
     query: type[BaseModel] | None = None
+    #: The body (bytes), or what stands behind the question mark (a text), goes on to somebody else as it is.
+    passes_on: bool = False
     #: Request headers that it hears, with what they are for.
     headers: Mapping[str, str] = field(default_factory=dict)
     media_type: str = "application/json"

@@ -116,10 +116,12 @@ def _value(found: Session, operation: str) -> dict[str, Any]:
     }
     if binding is None:
         return value
+    from posthouse.mailbox import locating
+
     named = {name: getattr(binding, name) for name in _SHOWN if name != "transport"}
-    value |= {**named, "transport": mailboxes.transport_name(binding)}
+    value |= {**named, "transport": locating.transport_name(binding)}
     try:
-        value["mailbox"] = mailboxes.located(binding)
+        value["mailbox"] = locating.located(binding)
     except PosthouseError as error:
         value["problem"] = str(error)
     return value

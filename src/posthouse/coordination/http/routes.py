@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from posthouse.contracts import managed_agents_http as wire
-from posthouse.coordination.http import events, turn_routes
+from posthouse.coordination.http import events, gateway_routes, mail_routes, turn_routes
 from posthouse.coordination.http.common import AGENT, FINDING
 from posthouse.coordination.service import Coordination
 from posthouse.web.route import Addressed, Route
@@ -72,5 +72,7 @@ ROUTES = (
         refusal=wire.Ambiguous,
     ),
     *events.ROUTES,
+    *gateway_routes.ROUTES,
+    *mail_routes.ROUTES,
     *turn_routes.ROUTES,
 )

@@ -1,0 +1,98 @@
+"""The routes of an agent's mail: its mailbox is looked for here, everything else its gateway decides."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from posthouse.contracts import gateway_mail_http as wire
+from posthouse.contracts.managed_agents_http import Ambiguous
+from posthouse.contracts.managed_mail_http import ResolvedMail
+from posthouse.coordination.http import forwarding
+from posthouse.coordination.http.common import AGENT, FINDING
+from posthouse.coordination.service import Coordination
+from posthouse.web.route import Addressed, Route
+
+_MAIL = f"{AGENT}/mail"
+_NO_MAIL = {503: "The agent has no mailbox.", 502: "Storage failed, or did not answer in time."}
+#: What only looks, although it is posted.
+_LOOKS = ("list", "peek")
+_NO_MESSAGE = {**_NO_MAIL, 404: "There is no such message."}
+
+
+async def resolve_live_mail(server: Coordination, asked: Addressed) -> ResolvedMail:
+    return await server.mail.resolve(server.member(asked.names["agent_ref"]))
+
+
+def _proxied(
+    method: str,
+    verb: str,
+    summary: str,
+    response: type[BaseModel],
+    *,
+    request: Any = None,
+    own: Mapping[int, str] = _NO_MESSAGE,
+) -> Route:
+    return Route(
+        method=method,
+        path=f"{_MAIL}/{verb}",
+        summary=summary,
+        handler=forwarding.to_gateway(method, f"/v1/mail/{verb}", f"mail_{verb}", is_mail=True),
+        request=None if request is None else TypeAdapter(request),
+        response=response,
+        passes_on=True,
+        refusals=forwarding.refusals(own),
+        refusal=Ambiguous,
+        scope="read" if verb in _LOOKS else None,
+    )
+
+
+def _post(
+    verb: str,
+    summary: str,
+    request: type[BaseModel],
+    response: type[BaseModel],
+    own: Mapping[int, str] = _NO_MESSAGE,
+) -> Route:
+    return _proxied("POST", verb, summary, response, request=request, own=own)
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path=f"{_MAIL}/resolve-live",
+        summary="Where the agent's mailbox lies, and the gateway that serves it.",
+        handler=resolve_live_mail,
+        response=ResolvedMail,
+        refusals={**FINDING, 503: "The agent has no mailbox that can be used, or no live gateway."},
+        refusal=Ambiguous,
+    ),
+    _proxied(
+        "GET",
+        "status",
+        "Which mailbox the agent has.",
+        wire.MailStatus,
+        own={**_NO_MAIL, 422: "The agent's mailbox can't be used."},
+    ),
+    _post("list", "Messages of one box, newest first.", wire.ListMail, wire.MailList, _NO_MAIL),
+    _post("peek", "One message; it stays unread.", wire.OneMail, wire.MailMessage),
+    _post("read", "One message, which is read from now on.", wire.OneMail, wire.MailMessage),
+    _post(
+        "send",
+        "Send a message. The answer means that everybody has it.",
+        wire.SendMail,
+        wire.MailAction,
+        _NO_MAIL,
+    ),
+    _post(
+        "post",
+        "Leave a note of the operator in the agent's mailbox.",
+        wire.PostMail,
+        wire.MailAction,
+        _NO_MAIL,
+    ),
+    _post("reply", "Answer a message.", wire.ReplyMail, wire.MailAction),
+    _post("mark", "Change what is known of messages.", wire.MarkMail, wire.MailLifecycle),
+    _post("move", "Put messages into another box.", wire.MoveMail, wire.MailLifecycle),
+    _post("archive", "Put messages into the archive.", wire.ArchiveMail, wire.MailLifecycle),
+)
