@@ -48,12 +48,12 @@ class Call(NamedTuple):
             UsageError: The agent it is about is not named.
         """
         number: int | None = getattr(self.arguments, "pair_port", None)
-        if number is not None and self.command.scope != "none" and self.selection.kind == "self":
+        if number is not None and self.selection.kind == "self":
             from posthouse.cli import pairs
 
             pair = pairs.of(self.command)
-            option = "asking a server" if pair is None else pair.option
-            raise UsageError(f"{option} goes with --agent-name or --agent-id, or the agent's NAME")
+            if pair is not None and pair.needs_name:
+                raise UsageError(f"{pair.option} goes with --agent-name or --agent-id, or the agent's NAME")
         return number
 
     def server(self, *, timeout_seconds: float = 10.0) -> "CoordinationClient":

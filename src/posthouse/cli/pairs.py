@@ -12,13 +12,15 @@ class Pair(NamedTuple):
     option: str
     #: Who does it then, `module.function` as in the tree; "": the command itself, which looks for the option.
     handler: str = ""
+    #: Without a name it is about all agents.
+    needs_name: bool = True
 
 
 _PORT = Pair("--port")
 _PAIR_PORT = Pair("--pair-port")
 
 _LISTS: dict[Path, Pair] = dict.fromkeys(
-    (("agents", "list"), ("agents", "global", "list")), Pair("--port", "paired.listing")
+    (("agents", "list"), ("agents", "global", "list")), Pair("--port", "paired.listing", needs_name=False)
 )
 _MAIL = (
     "resolve-live",
@@ -46,6 +48,7 @@ _GATEWAY: tuple[Path, ...] = (
 _VERBS: dict[Path, Pair] = {
     **{(verb,): Pair("--port", f"paired.{verb}") for verb in ("state", "prompt", "interrupt", "stop")},
     ("relaunch",): _PORT,
+    ("watch",): Pair("--port", needs_name=False),
     **{
         ("turn", leaf): Pair("--port", f"paired_turns.{leaf}")
         for leaf in ("submit", "status", "events", "stdout", "stderr")

@@ -68,7 +68,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(("relaunch",), "lifecycle.relaunch", "start the agent again in its own home"),
     Verb(("attach",), "attach.attach", "open the agent's terminal"),
     Verb(("logs",), "logs.logs", "what happened: events and gateway log; -f follows"),
-    Verb(("watch",), "watch.watch", "what happens, as it happens, until Ctrl-C"),
+    Verb(("watch",), "watch.watch", "what happens, as it happens; without a name, all agents in a table"),
     Verb(
         ("notify", "add"),
         "notify.add",

@@ -24,6 +24,8 @@ class Told(ThreadingHTTPServer):
     #: By path, before the one answer.
     answers: Mapping[str, tuple[int, bytes]]
     asked: list[Asked]
+    #: Whether answers come in many small pieces.
+    is_chunked = False
 
     @property
     def url(self) -> str:
@@ -32,6 +34,7 @@ class Told(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     server: Told
+    protocol_version = "HTTP/1.1"
 
     def answer(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -39,12 +42,23 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append(told)
         status, body = self.server.answers.get(self.path, self.server.answer)
         self.send_response(status)
+        if self.server.is_chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+            body = b"".join(_chunks(body))
+        self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
     do_GET = do_POST = do_PUT = do_DELETE = answer
 
     def log_message(self, format: str, *arguments: Any) -> None: ...
+
+
+def _chunks(body: bytes) -> Iterator[bytes]:
+    for start in range(0, len(body), 7):
+        piece = body[start : start + 7]
+        yield b"%x\r\n%s\r\n" % (len(piece), piece)
+    yield b"0\r\n\r\n"
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def settle(turns_root: Path) -> None:
         TurnActive: Somebody is starting a turn right now.
     """
     with _one_at_a_time(turns_root):
-        if turn := _last(turns_root):
+        if turn := last(turns_root):
             _call_off(turn)
 
 
@@ -116,11 +116,11 @@ def turns_of(turns_root: Path) -> list[Turn]:
 
 def active(turns_root: Path) -> Turn | None:
     """The turn in progress, or None."""
-    turn = _last(turns_root)
+    turn = last(turns_root)
     return turn if turn and turn.state().status == "active" else None
 
 
-def _last(turns_root: Path) -> Turn | None:
+def last(turns_root: Path) -> Turn | None:
     """The turn started last. Lost with a power cut at worst, which ends every turn anyway."""
     try:
         turn_id = (turns_root / _LAST).read_text()
@@ -140,7 +140,7 @@ def _one_at_a_time(turns_root: Path) -> Iterator[None]:
 
 def _settle_last(turns_root: Path) -> None:
     """Refuse while the last turn is active; otherwise leave nothing of it that runs or could."""
-    turn = _last(turns_root)
+    turn = last(turns_root)
     if turn is None:
         return
     _call_off(turn)

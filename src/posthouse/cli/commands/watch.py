@@ -1,4 +1,4 @@
-"""`agents watch`: what happens to one agent, as it happens, whatever becomes of its gateway meanwhile."""
+"""`agents watch NAME`: what happens to an agent, as it happens, whatever becomes of its gateway meanwhile."""
 
 import json
 import re
@@ -30,11 +30,26 @@ def watch_arguments(parser: Parser) -> None:
 
 
 def watch(call: Call) -> int:
-    """Show events until Ctrl-C; a gateway that restarts is waited for, and nothing is missed."""
+    """Show events until Ctrl-C; a gateway that restarts is waited for, and nothing is missed.
+
+    Without a name, all agents in one table.
+    """
+    if call.command.scope == "short" and call.selection.kind == "self":
+        return _all(call)
+    if call.pair_port is not None:
+        raise UsageError("the events of one agent are its gateway's: leave out --port, or the name")
     watching = Watching(call, turnwork.session_of(call.agent()))
     while True:
         watching.until_it_breaks()
         time.sleep(_LOOK_SECONDS)
+
+
+def _all(call: Call) -> int:
+    from posthouse.cli.commands import watch_all
+
+    if call.arguments.since is not None or call.arguments.kinds is not None:
+        raise UsageError(f"--since and --kinds are of one agent's events: {call.prog} agents watch NAME")
+    return watch_all.watch(call)
 
 
 class Watching:

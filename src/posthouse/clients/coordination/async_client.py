@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from posthouse.clients.coordination import exchange, questions
 from posthouse.clients.coordination.async_gateway import AsyncManagedGateway
 from posthouse.clients.coordination.client import SERVICE, SILENCE_SECONDS
-from posthouse.clients.coordination.question import MAX_ANSWER_BYTES, Address, Question, Raw
+from posthouse.clients.coordination.question import Address, Question, Raw
 from posthouse.clients.coordination.refusals import NotAPair
 from posthouse.clients.events import Frames, Heard, StreamBroken, text_of
 
@@ -79,20 +79,25 @@ class AsyncCoordinationClient:
     ) -> AsyncIterator[Heard]:
         """What happens to *agents*, or to all, after *since* (an id, `start`), until the server ends it."""
         question = questions.events(since=since, agents=agents, kinds=kinds, follow=follow)
-        frames = Frames()
         async with exchange.asking(self.address, question, self._proof) as reader:
-            status = await exchange.head_of(reader)
-            if status != http.HTTPStatus.OK:
-                question.read(Raw(status, await reader.read(MAX_ANSWER_BYTES)))
-            while line := await _line(reader):
-                heard = frames.take(text_of(line))
-                if heard is not None:
-                    yield heard
+            head = await exchange.head_of(reader)
+            lines = exchange.lines(reader, is_chunked=head.is_chunked)
+            if head.status != http.HTTPStatus.OK:
+                question.read(Raw(head.status, b"".join([line async for line in lines])))
+            async for heard in _heard(lines):
+                yield heard
 
 
-async def _line(reader: asyncio.StreamReader) -> bytes:
-    try:
-        async with asyncio.timeout(SILENCE_SECONDS):
-            return await reader.readline()
-    except (OSError, ValueError) as error:  # a silence is an OSError, a line without end a ValueError
-        raise StreamBroken(f"the stream of events broke: {error or type(error).__name__}") from error
+async def _heard(lines: AsyncIterator[bytes]) -> AsyncIterator[Heard]:
+    frames = Frames()
+    while True:
+        try:
+            async with asyncio.timeout(SILENCE_SECONDS):
+                line = await anext(lines, b"")
+        except (OSError, EOFError, ValueError) as error:  # a silence is an OSError too
+            raise StreamBroken(f"the stream of events broke: {error or type(error).__name__}") from error
+        if not line:
+            return
+        heard = frames.take(text_of(line))
+        if heard is not None:
+            yield heard

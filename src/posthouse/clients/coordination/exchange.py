@@ -1,11 +1,11 @@
-"""One question over a connection of its own, awaited. HTTP/1.0: an answer ends with its connection."""
+"""One question over a connection of its own, awaited."""
 
 import asyncio
 import http.client
 import io
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from posthouse.clients.coordination.question import MAX_ANSWER_BYTES, Address, Question, Raw
 from posthouse.clients.coordination.refusals import OtherShape, ServerUnreachable
@@ -68,8 +68,15 @@ def unreachable(address: Address, reason: object) -> ServerUnreachable:
     )
 
 
-async def head_of(reader: asyncio.StreamReader) -> int:
-    """The status of the answer that *reader* begins with; its content is what is left.
+class Head(NamedTuple):
+    """How an answer begins."""
+
+    status: int
+    is_chunked: bool
+
+
+async def head_of(reader: asyncio.StreamReader) -> Head:
+    """How the answer begins that *reader* holds; its content is what is left.
 
     Raises:
         OtherShape: It does not begin with an answer.
@@ -78,18 +85,44 @@ async def head_of(reader: asyncio.StreamReader) -> int:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         raise OtherShape("the server answered with something that is not HTTP") from error
-    return _read(head).status
+    response = _begun(head)
+    return Head(response.status, "chunked" in response.headers.get("Transfer-Encoding", ""))
+
+
+async def lines(reader: asyncio.StreamReader, *, is_chunked: bool) -> AsyncIterator[bytes]:
+    """The lines of an answer's content, as they come.
+
+    Raises:
+        OSError: The connection broke.
+        ValueError: A line has no end, or is no part of an answer.
+    """
+    if not is_chunked:
+        while line := await reader.readline():
+            yield line
+        return
+    rest = b""
+    while size := int((await reader.readline()).partition(b";")[0] or b"0", 16):
+        content = rest + (await reader.readexactly(size + 2))[:-2]
+        *whole, rest = content.splitlines(keepends=True)
+        if rest.endswith(b"\n"):
+            whole, rest = [*whole, rest], b""
+        for line in whole:
+            yield line
+        if len(rest) >= MAX_LINE_BYTES:
+            raise ValueError(f"a line of more than {MAX_LINE_BYTES} bytes")
+    if rest:
+        yield rest
 
 
 def _written(address: Address, question: Question[Any], headers: Mapping[str, str]) -> bytes:
     content = question.content
     shown = f"[{address.host}]" if ":" in address.host else address.host
-    sent = {"Host": f"{shown}:{address.port}", **headers, **question.headers}
+    sent = {"Host": f"{shown}:{address.port}", "Connection": "close", **headers, **question.headers}
     if content is not None:
         sent |= {**_JSON, "Content-Length": str(len(content))}
     elif question.method != "GET":
         sent["Content-Length"] = "0"
-    lines = [f"{question.method} {address.prefix}{question.target} HTTP/1.0"]
+    lines = [f"{question.method} {address.prefix}{question.target} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in sent.items()]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (content or b"")
 
@@ -101,12 +134,18 @@ class _Kept(io.BytesIO):
         return self
 
 
-def _read(content: bytes) -> Raw:
+def _begun(content: bytes) -> http.client.HTTPResponse:
     response = http.client.HTTPResponse(_Kept(content))  # type: ignore[arg-type]  # all it asks for is makefile
     try:
         response.begin()
-        return Raw(response.status, response.read())
-    except http.client.IncompleteRead as error:
-        raise OtherShape("the server's answer breaks off") from error
     except http.client.HTTPException as error:
         raise OtherShape("the server answered with something that is not HTTP") from error
+    return response
+
+
+def _read(content: bytes) -> Raw:
+    response = _begun(content)
+    try:
+        return Raw(response.status, response.read())
+    except http.client.HTTPException as error:
+        raise OtherShape("the server's answer breaks off") from error

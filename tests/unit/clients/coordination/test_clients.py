@@ -194,8 +194,10 @@ def test_output_is_read_in_pieces(server: Told, make: Make) -> None:
     assert result(make(server.url).turn_artifact("a", "t", "stdout", offset=9)) == b""
 
 
-def test_events_are_heard_one_by_one(server: Told, make: Make) -> None:
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["as it is", "in pieces"])
+def test_events_are_heard_one_by_one(server: Told, make: Make, is_chunked: bool) -> None:
     """With their ids, until the server ends the stream; a refusal is an error."""
+    server.is_chunked = is_chunked
     server.answer = (200, b': hello\n\nid: 1-a\ndata: {"kind": "completed", "agent_id": "a"}\n\nid: 2-a\n\n')
     client = make(server.url)
 
