@@ -4,10 +4,12 @@ Requests refuse unknown fields and other types. Answers write their nulls, excep
 in some cases; those models say so.
 """
 
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Discriminator, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints
 
+from posthouse.contracts import identity
 from posthouse.contracts.gateway_control_http import ChatState
 from posthouse.contracts.gateway_http import ChatSelector, Count, Execution, GatewayStatus, NonBlank, Wire
 from posthouse.contracts.gateway_tui_http import (
@@ -31,7 +33,8 @@ DisplayDetail = Literal["concise", "detail"]
 TurnIndex = Annotated[int, Field(ge=1)]
 #: Not written at all when there is nothing to say.
 _LEFT_OUT: Any = Field(default=None, exclude_if=lambda value: value is None)
-Tool = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+_TOOL = "[a-z][a-z0-9_-]{0,63}"
+Tool = Annotated[str, StringConstraints(pattern=f"^{_TOOL}$")]
 
 
 class Identity(Wire):
@@ -64,13 +67,37 @@ class AgentList(Wire):
 class ListQuery(BaseModel):
     """Which agents are asked for; ours."""
 
+    model_config = ConfigDict(extra="forbid")
+
     #: Those that run, or everybody who is registered.
     include: Literal["live", "all"] = "live"
-    tool: str | None = None
+    #: One of these tools, with commas between them.
+    tool: Annotated[str, StringConstraints(pattern=f"^{_TOOL}(,{_TOOL}){{0,63}}$")] | None = None
     transport: Transport | None = None
+    #: What its record says; all but `active` and `relaunching` are only found with `include=all`.
+    state: LifecycleState | None = None
+    #: A pattern such as `gpu-*`, for names with or without `HOUMAO-`.
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    #: Whether its record names a gateway, which may be dead.
+    has_gateway: bool | None = None
 
-    def fits(self, one: Identity) -> bool:
-        return self.tool in (None, one.tool) and self.transport in (None, one.transport)
+    @property
+    def wants_everybody(self) -> bool:
+        """Whether every agent fits."""
+        return self.model_fields_set <= {"include"}
+
+    def fits(self, one: Identity, has_gateway: bool) -> bool:
+        return (
+            (self.tool is None or one.tool in self.tool.split(","))
+            and self.transport in (None, one.transport)
+            and self.state in (None, one.lifecycle_state)
+            and self.has_gateway in (None, has_gateway)
+            and (self.name is None or _is_called(one.agent_name or "", self.name))
+        )
+
+
+def _is_called(name: str, pattern: str) -> bool:
+    return any(fnmatchcase(word, pattern) for word in {name, identity.canonical(name)})
 
 
 class TurnPosture(Wire):

@@ -62,9 +62,9 @@ async def _serve(registry_root: Path, listener: socket.socket, root: Path) -> No
     from posthouse.contracts.managed_agents_http import ServerInstance
     from posthouse.coordination.access import Access
     from posthouse.coordination.http import app
+    from posthouse.coordination.keyring import Keyring
     from posthouse.coordination.service import Coordination
     from posthouse.sessions.registry import Registry
-    from posthouse.web.keyring import Keyring
 
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
     log = running_log.open_log(root / cf.LOG, *on_terminal)
@@ -77,7 +77,7 @@ async def _serve(registry_root: Path, listener: socket.socket, root: Path) -> No
     )
     coordination = Coordination(Registry(registry_root), instance, log)
     access = None if host == "127.0.0.1" else Access(Keyring(root.parent / cf.TOKENS), log)
-    server = Server(app.build(coordination, access), log, on_stop=coordination.audience.end)
+    server = Server(app.build(coordination, access), log, on_stop=coordination.operations.audience.end)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, coordination.stopping.set)
     await coordination.open()

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 
+from posthouse.coordination import keyring
+from posthouse.coordination.keyring import Keyring, Proofs
 from posthouse.support.inotify import FolderWatch
-from posthouse.web import keyring
-from posthouse.web.keyring import Keyring, Proofs
 from posthouse.web.scopes import Scope
 
 

@@ -29,6 +29,11 @@ class Discovery:
         """What is wrong with records that can't be used, by agent id."""
         return self._records.problems
 
+    @property
+    def trouble(self) -> str | None:
+        """Why changes of the registry can't be followed at the moment; None when they can."""
+        return self._records.trouble
+
     async def open(self) -> None:
         """Know everybody, then follow.
 

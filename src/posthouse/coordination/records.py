@@ -29,6 +29,8 @@ class Records:
         self.members: dict[str, Member] = {}
         #: What is wrong with records, and with the manifests they lead to, by agent id.
         self.problems: dict[str, str] = {}
+        #: Why the last change could not be read.
+        self.trouble: str | None = None
         self._registry = registry
         self._folder = registry.root / names.LIVE_AGENTS
         self._log = log
@@ -76,8 +78,10 @@ class Records:
                 await self._read()
             except OSError as error:
                 # Nothing is known to have changed; the next change tries again.
+                self.trouble = f"the registry can't be read: {error}"
                 self._log.error("the registry can't be read", extra={"error": str(error)})
                 continue
+            self.trouble = None
             self._on_change()
 
     async def _read(self) -> None:

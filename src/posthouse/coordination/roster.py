@@ -5,6 +5,7 @@ used again means the agent of today.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from posthouse.contracts import identity
 from posthouse.coordination.member import Member
@@ -45,7 +46,7 @@ class Roster:
             for alias in member.aliases:
                 self._by_alias.setdefault(alias, []).append(member)
 
-    @property
+    @cached_property
     def members(self) -> tuple[Member, ...]:
         """All of them, by name."""
         return tuple(
@@ -55,7 +56,7 @@ class Roster:
             )
         )
 
-    @property
+    @cached_property
     def live(self) -> tuple[Member, ...]:
         """Those that a record and tmux both say are there, by name."""
         return tuple(member for member in self.members if self.is_live(member))

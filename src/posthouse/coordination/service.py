@@ -12,9 +12,8 @@ from posthouse.coordination.following.hub import Hub
 from posthouse.coordination.gateways import Gateways
 from posthouse.coordination.mail import Mail
 from posthouse.coordination.member import Member
-from posthouse.coordination.news import News
+from posthouse.coordination.operations import Operations
 from posthouse.coordination.turns.service import HeadlessTurns
-from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
 from posthouse.sessions.registry import Registry
 from posthouse.support import files
@@ -31,11 +30,9 @@ class Coordination:
         files.private_folder(events.parent)
         #: Whoever makes something happen tells it here.
         self.journal = Journal(events)
-        #: Who reads along.
-        self.audience = Audience(self.journal)
-        self.hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log)
-        self._news = News(self.journal)
         self._discovery = Discovery(registry, log, self._changed)
+        hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log)
+        self.operations = Operations(self.journal, self._discovery, hub, self.stopping)
         #: Each agent's gateway, where it has one.
         self.gateways = Gateways()
         self.mail = Mail(self.gateways)
@@ -54,13 +51,12 @@ class Coordination:
             OSError: The registry's folder can't be made, read or watched.
         """
         await self._discovery.open()
-        self._news.begin(self._discovery.roster, self._discovery.problems)
-        self.hub.look(self._discovery.roster)
+        self.operations.begin()
         await self.turns.open()
 
     async def close(self) -> None:
         await self.turns.close()
-        await self.hub.close()
+        await self.operations.close()
         await self._discovery.close()
         self.gateways.close()
         self.journal.close()
@@ -69,7 +65,11 @@ class Coordination:
         """The agents that fit, by name; those that do not run only when they are asked for."""
         roster = self._discovery.roster
         members = roster.members if wanted.include == "all" else roster.live
-        return [member for member in members if wanted.fits(member.identity)]
+        if wanted.wants_everybody:
+            return [*members]
+        return [
+            member for member in members if wanted.fits(member.identity, member.record.gateway is not None)
+        ]
 
     def member(self, ref: str) -> Member:
         """Raises:
@@ -78,8 +78,7 @@ class Coordination:
         return self._discovery.roster.find(ref)
 
     def _changed(self) -> None:
-        self._news.look(self._discovery.roster, self._discovery.problems)
-        self.hub.look(self._discovery.roster)
+        self.operations.look()
 
     async def _port_of(self, member: Member) -> int | None:
         gateway = await self.gateways.live(member)

@@ -19,7 +19,7 @@ class BadPosition(InvalidInput):
 
     def __init__(self, given: str) -> None:
         super().__init__(
-            f"{given[:40]!r} is no id of an event; give one that this gateway sent, such as 42-0f3a9c1e"
+            f"{given[:40]!r} is no id of an event; give one that came with an event, such as 42-0f3a9c1e"
         )
 
 

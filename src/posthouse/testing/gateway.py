@@ -305,6 +305,7 @@ class Answer:
 
     status: int
     headers: Mapping[str, str]
+    #: Decoded when it is JSON, otherwise its text.
     body: Any
 
 
@@ -359,4 +360,5 @@ def _answer(sent: list[Message]) -> Answer:
     start, *parts = sent
     text = b"".join(part.get("body", b"") for part in parts)
     named = {name.decode(): value.decode() for name, value in start["headers"]}
-    return Answer(start["status"], named, json.loads(text))
+    is_json = "json" in named.get("content-type", "json")
+    return Answer(start["status"], named, json.loads(text) if is_json else text.decode())

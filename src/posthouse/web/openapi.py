@@ -15,7 +15,7 @@ from posthouse.web.route import Route
 _EVERYWHERE = {
     400: "It is not HTTP/1.1, or broke off.",
     401: "A caller from beyond this machine did not show the token.",
-    403: "The caller is another user, or a web page.",
+    403: "The caller is another user, or a web page, or its token does not allow this.",
     408: "It came too slowly.",
     414: "The target is too long.",
     431: "The head is too large.",
@@ -35,8 +35,11 @@ _REFS = "#/components/schemas/{model}"
 _Wanted = tuple[str, Literal["validation", "serialization"], TypeAdapter[Any]]
 
 
-def document(title: str, routes: Sequence[Route]) -> dict[str, Any]:
-    """The document. The same table always gives the same document."""
+def document(title: str, routes: Sequence[Route], *, is_scoped: bool = False) -> dict[str, Any]:
+    """The document. The same table always gives the same document.
+
+    *is_scoped*: tokens differ in what they allow, and each route says what it needs.
+    """
     inputs: list[_Wanted] = [
         (_key(route), "validation", route.request) for route in routes if route.request is not None
     ]
@@ -53,7 +56,10 @@ def document(title: str, routes: Sequence[Route]) -> dict[str, Any]:
     schemas, definitions = TypeAdapter.json_schemas([*inputs, *outputs, *errors], ref_template=_REFS)
     paths: dict[str, Any] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
+        operation = _operation(route, schemas)
+        if is_scoped:
+            operation["security"] = [{}, {"token": [route.needs]}]
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": __version__},
@@ -135,6 +141,7 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-def render(title: str, routes: Sequence[Route]) -> str:
+def render(title: str, routes: Sequence[Route], *, is_scoped: bool = False) -> str:
     """The document as it is committed."""
-    return json.dumps(document(title, routes), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    made = document(title, routes, is_scoped=is_scoped)
+    return json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -9,13 +9,15 @@ from posthouse.coordination.http.routes import ROUTES
 from posthouse.coordination.service import Coordination
 from posthouse.errors import PosthouseError
 from posthouse.web import app as web
+from posthouse.web.answers import counted
 from posthouse.web.door import Door
 from posthouse.web.scopes import Proof
 
 
 def build(server: Coordination, proof: Proof | None = None) -> ASGIApp:
     """The application that serves *server*; with *proof*, also those beyond this machine who have a token."""
-    return Door(web.build(server, ROUTES, witness=_NoWitness(), statuses={GatewayGarbled: 502}), proof)
+    app = Door(web.build(server, ROUTES, witness=_NoWitness(), statuses={GatewayGarbled: 502}), proof)
+    return counted(app, server.operations.answers)
 
 
 class _NoWitness:

@@ -25,16 +25,16 @@ async def server_events(server: Coordination, asked: Addressed) -> EventStream:
     since = asked.headers.get(_LAST) or query.since
     refs = [] if query.agent is None else query.agent.split(",")
     agents = frozenset(server.member(ref).tracked_agent_id for ref in refs) or None
-    server.audience.check_room()
+    server.operations.audience.check_room()
     # A reader from now on stands here before gateways are listened to: it misses nothing that they say.
     now = Position(number=server.journal.last_number, check=None)
     after = now if not since else OLDEST if since == "start" else Position.parse(since)
     wants = Wanted(agents=agents, kinds=_kinds(query), late=bool(since))
     wish = Wish(after=after, wants=wants, follow=query.follow)
     if not query.follow:
-        return EventStream(server.audience, wish)
-    listener = await server.hub.admit(agents)
-    return EventStream(server.audience, wish, on_end=lambda: server.hub.leave(listener))
+        return EventStream(server.operations.audience, wish)
+    listener = await server.operations.hub.admit(agents)
+    return EventStream(server.operations.audience, wish, on_end=lambda: server.operations.hub.leave(listener))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,12 @@ _TITLE = "Posthouse coordination server"
 
 
 def document() -> dict[str, Any]:
-    return openapi.document(_TITLE, ROUTES)
+    return openapi.document(_TITLE, ROUTES, is_scoped=True)
 
 
 def render() -> str:
     """The document as it is committed."""
-    return openapi.render(_TITLE, ROUTES)
+    return openapi.render(_TITLE, ROUTES, is_scoped=True)
 
 
 if __name__ == "__main__":

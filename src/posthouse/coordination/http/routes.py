@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from posthouse.contracts import managed_agents_http as wire
-from posthouse.coordination.http import events, gateway_routes, mail_routes, turn_routes
+from posthouse.coordination.http import events, gateway_routes, mail_routes, operations, turn_routes
 from posthouse.coordination.http.common import AGENT, FINDING
 from posthouse.coordination.service import Coordination
 from posthouse.web.route import Addressed, Route
@@ -57,7 +57,7 @@ ROUTES = (
     Route(
         method="GET",
         path="/houmao/agents",
-        summary="The agents that run; `include=all` adds those that do not.",
+        summary="The agents that run and fit; `include=all` adds those that do not run.",
         handler=list_agents,
         query=wire.ListQuery,
         response=wire.AgentList,
@@ -75,4 +75,5 @@ ROUTES = (
     *gateway_routes.ROUTES,
     *mail_routes.ROUTES,
     *turn_routes.ROUTES,
+    *operations.ROUTES,
 )

@@ -1,0 +1,70 @@
+"""What one server tells those who look after it: events, numbers, and whether it is ready."""
+
+import asyncio
+
+from posthouse.contracts.server_operations_http import ServerReadiness
+from posthouse.coordination import gauges
+from posthouse.coordination.discovery import Discovery
+from posthouse.coordination.following.hub import Hub
+from posthouse.coordination.meter import Meter
+from posthouse.coordination.news import News
+from posthouse.events.audience import Audience
+from posthouse.events.journal import Journal
+from posthouse.web import gauges as served
+from posthouse.web.answers import Answers
+from posthouse.web.exposition import Family
+
+
+class Operations:
+    """One server, as its operators see it."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        discovery: Discovery,
+        hub: Hub,
+        stopping: asyncio.Event,
+    ) -> None:
+        #: Who reads along.
+        self.audience = Audience(journal)
+        self.hub = hub
+        self.answers = Answers()
+        self._meter = Meter(journal)
+        self._news = News(journal)
+        self._discovery = discovery
+        self._stopping = stopping
+
+    def begin(self) -> None:
+        """Take those who are there for known; from now on `look` tells what changes."""
+        self._news.begin(self._discovery.roster, self._discovery.problems)
+        self.hub.look(self._discovery.roster)
+
+    def look(self) -> None:
+        """Agents may have come or gone."""
+        self._news.look(self._discovery.roster, self._discovery.problems)
+        self.hub.look(self._discovery.roster)
+
+    async def close(self) -> None:
+        await self.hub.close()
+
+    def readiness(self) -> ServerReadiness:
+        """Whether the server knows its agents, and is not about to end."""
+        discovery = self._discovery
+        reason = "the server is about to end" if self._stopping.is_set() else discovery.trouble
+        return ServerReadiness(
+            ready=reason is None,
+            reason=reason,
+            live_agents=len(discovery.roster.live),
+            record_problems=len(discovery.problems),
+        )
+
+    def metrics(self) -> list[Family]:
+        """Every number there is."""
+        return [
+            *gauges.of_server(problems=len(self._discovery.problems), followed=self.hub.followed),
+            gauges.of_agents(self._discovery.roster),
+            *self._meter.families(),
+            self.answers.family(),
+            *served.of_audience(self.audience),
+            *served.of_process(),
+        ]
