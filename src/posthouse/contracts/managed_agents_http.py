@@ -217,6 +217,16 @@ class History(Wire):
     entries: tuple[HistoryEntry, ...]
 
 
+class HistoryQuery(BaseModel):
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
+class ManagedHistoryQuery(BaseModel):
+    """The same on the newer path, which is content with less."""
+
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+
+
 class SubmitPrompt(Wire):
     """Give the agent a prompt, whichever way is safe now."""
 

@@ -11,13 +11,18 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, PosthouseError
 from posthouse.support import clock, crashpoints, files, locks, running_log
 from posthouse.web.server import Server, bind
+
+if TYPE_CHECKING:
+    from posthouse.sessions.agents import Agents
 
 
 class AlreadyServed(Conflict):
@@ -33,7 +38,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     servers = files.private_folder(given.runtime_root.resolve() / cf.SERVERS)
     try:
         with locks.hold(servers / cf.LOCK):
-            _run(given, bind(given.host, given.port), servers)
+            _run(given, bind(given.host, given.port), servers, environment)
     except locks.LockHeld as held:
         told = f"process {held.holder} already serves {given.runtime_root}; end it first"
         return _refuse(AlreadyServed(told))
@@ -47,7 +52,9 @@ def _refuse(error: PosthouseError) -> int:
     return 1
 
 
-def _run(given: argparse.Namespace, listener: socket.socket, servers: Path) -> None:
+def _run(
+    given: argparse.Namespace, listener: socket.socket, servers: Path, environment: Mapping[str, str]
+) -> None:
     import uvloop  # after the refusals, which need no loop
 
     host, port = listener.getsockname()
@@ -55,16 +62,32 @@ def _run(given: argparse.Namespace, listener: socket.socket, servers: Path) -> N
     for folder in ("run", "logs"):
         files.private_folder(root / folder)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        loop.run(_serve(given.registry_root.resolve(), listener, root))
+        loop.run(_serve(_agents(given, environment), listener, root))
 
 
-async def _serve(registry_root: Path, listener: socket.socket, root: Path) -> None:
+def _agents(given: argparse.Namespace, environment: Mapping[str, str]) -> "Agents":
+    """The agents of the registry that was given; new ones start as the environment says."""
+    from posthouse.attaching.companions import Companions
+    from posthouse.sessions import roots
+    from posthouse.sessions.agents import Agents
+    from posthouse.sessions.registry import Registry
+    from posthouse.terminal.client import Server as TmuxServer
+
+    found = replace(
+        roots.resolve(environment, Path.cwd()),
+        registry=given.registry_root.resolve(),
+        runtime=given.runtime_root.resolve(),
+    )
+    tmux = TmuxServer(environment.get(names.TMUX_SOCKET, "").strip() or None)
+    return Agents(found, Registry(found.registry), tmux, Companions())
+
+
+async def _serve(agents: "Agents", listener: socket.socket, root: Path) -> None:
     from posthouse.contracts.managed_agents_http import ServerInstance
     from posthouse.coordination.access import Access
     from posthouse.coordination.http import app
     from posthouse.coordination.keyring import Keyring
     from posthouse.coordination.service import Coordination
-    from posthouse.sessions.registry import Registry
 
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
     log = running_log.open_log(root / cf.LOG, *on_terminal)
@@ -75,7 +98,7 @@ async def _serve(registry_root: Path, listener: socket.socket, root: Path) -> No
         server_root=str(root),
         started_at_utc=clock.iso_seconds(clock.now()),
     )
-    coordination = Coordination(Registry(registry_root), instance, log)
+    coordination = Coordination(agents, instance, log)
     access = None if host == "127.0.0.1" else Access(Keyring(root.parent / cf.TOKENS), log)
     server = Server(app.build(coordination, access), log, on_stop=coordination.operations.audience.end)
     for number in (signal.SIGTERM, signal.SIGINT):

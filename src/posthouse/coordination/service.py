@@ -12,17 +12,24 @@ from posthouse.coordination.following.hub import Hub
 from posthouse.coordination.gateways import Gateways
 from posthouse.coordination.mail import Mail
 from posthouse.coordination.member import Member
+from posthouse.coordination.observing.background import Backgrounds
+from posthouse.coordination.observing.eyes import Eyes
+from posthouse.coordination.observing.states import States
 from posthouse.coordination.operations import Operations
+from posthouse.coordination.requests.service import Requests
+from posthouse.coordination.requests.tui import TuiRequests
+from posthouse.coordination.stopping import Stops
 from posthouse.coordination.turns.service import HeadlessTurns
 from posthouse.events.journal import Journal
-from posthouse.sessions.registry import Registry
+from posthouse.sessions.agents import Agents
 from posthouse.support import files
 
 
 class Coordination:
     """One server over the agents of one registry."""
 
-    def __init__(self, registry: Registry, instance: wire.ServerInstance, log: logging.Logger) -> None:
+    def __init__(self, agents: Agents, instance: wire.ServerInstance, log: logging.Logger) -> None:
+        self.agents = agents
         self.instance = instance
         #: Set when somebody asked the server to end.
         self.stopping = asyncio.Event()
@@ -30,7 +37,7 @@ class Coordination:
         files.private_folder(events.parent)
         #: Whoever makes something happen tells it here.
         self.journal = Journal(events)
-        self._discovery = Discovery(registry, log, self._changed)
+        self._discovery = Discovery(agents.registry, log, self._changed)
         hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log)
         self.operations = Operations(self.journal, self._discovery, hub, self.stopping)
         #: Each agent's gateway, where it has one.
@@ -40,9 +47,15 @@ class Coordination:
         self.turns = HeadlessTurns(
             Path(instance.server_root),
             log,
-            is_live=lambda member: self._discovery.roster.is_live(member),
+            is_live=self._is_live,
             tell=self._tell_turn,
         )
+        self._eyes = Eyes()
+        #: How each agent is, and was.
+        self.states = States(Backgrounds(self.gateways, is_live=self._is_live), self.turns, self._eyes)
+        #: What every agent is asked to do.
+        self.requests = Requests(TuiRequests(self.gateways, self._eyes), self.turns, is_live=self._is_live)
+        self.stops = Stops(agents, self.turns, self._eyes)
 
     async def open(self) -> None:
         """Know who is there, and follow.
@@ -56,6 +69,7 @@ class Coordination:
 
     async def close(self) -> None:
         await self.turns.close()
+        await self._eyes.close()
         await self.operations.close()
         await self._discovery.close()
         self.gateways.close()
@@ -76,6 +90,9 @@ class Coordination:
         UnknownAgent, AmbiguousAgent: Nobody, or several, answer to *ref*.
         """
         return self._discovery.roster.find(ref)
+
+    def _is_live(self, member: Member) -> bool:
+        return self._discovery.roster.is_live(member)
 
     def _changed(self) -> None:
         self.operations.look()

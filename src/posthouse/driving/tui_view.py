@@ -32,7 +32,7 @@ def state_of(
         chat_context=shown.chat_context,
         chat_context_diagnostic=shown.chat_context_diagnostic,
         stability=shown.stability,
-        recent_transitions=tuple(_transition(one) for one in belief.transitions),
+        recent_transitions=tuple(transition_of(one) for one in belief.transitions),
     )
 
 
@@ -132,7 +132,7 @@ def _parsed(sight: Sight | None, facts: Facts, tool: str) -> wire.ParsedSurface 
     )
 
 
-def _transition(one: Transition) -> wire.Transition:
+def transition_of(one: Transition) -> wire.Transition:
     facts = one.facts
     return wire.Transition.model_validate(
         {

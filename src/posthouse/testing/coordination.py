@@ -90,7 +90,7 @@ def serving(agents: Agents, *, port: int = 0) -> Iterator[Served]:
             server_root=str(root),
             started_at_utc=clock.iso_seconds(clock.now()),
         )
-        coordination = Coordination(agents.registry, instance, log)
+        coordination = Coordination(agents, instance, log)
         made.append((asyncio.get_running_loop(), coordination))
         server = Server(app.build(coordination), log)
         await coordination.open()

@@ -3,7 +3,15 @@
 from starlette.responses import Response
 
 from posthouse.contracts import managed_agents_http as wire
-from posthouse.coordination.http import events, gateway_routes, mail_routes, operations, turn_routes
+from posthouse.coordination.http import (
+    events,
+    gateway_routes,
+    mail_routes,
+    operations,
+    request_routes,
+    state_routes,
+    turn_routes,
+)
 from posthouse.coordination.http.common import AGENT, FINDING
 from posthouse.coordination.service import Coordination
 from posthouse.web.route import Addressed, Route
@@ -71,6 +79,8 @@ ROUTES = (
         refusals=FINDING,
         refusal=wire.Ambiguous,
     ),
+    *state_routes.ROUTES,
+    *request_routes.ROUTES,
     *events.ROUTES,
     *gateway_routes.ROUTES,
     *mail_routes.ROUTES,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts.manifest import Headless
+from posthouse.driving.chat_view import chat_state
 from posthouse.errors import InvalidInput, PosthouseError, Unavailable
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.sessions import session as sessions
@@ -49,7 +50,7 @@ class HeadlessControl:
             tmux_session_live=is_live,
             can_accept_prompt_now=is_live and status.request_admission == "open" and is_idle,
             interruptible=not is_idle,
-            chat_session=self._chat_state(headless),
+            chat_session=chat_state(headless, starts_new=self._starts_new),
             request_admission=status.request_admission,
             active_execution=status.active_execution,
             queue_depth=status.queue_depth,
@@ -97,17 +98,3 @@ class HeadlessControl:
             return known
         running = await self._gateway.adapter.running_turn()
         return None if running is None else running.turn_id
-
-    def _chat_state(self, headless: Headless) -> wire.ChatState:
-        pinned = headless.session_id
-        return wire.ChatState(
-            current=None if pinned is None else wire.CurrentChat(id=pinned),
-            startup_default=_startup(headless),
-            next_prompt_override=wire.PromptOverride() if self._starts_new else None,
-        )
-
-
-def _startup(headless: Headless) -> wire.StartupChat:
-    if headless.resume_selection_kind == "exact":
-        return wire.StartupChat(mode="exact", id=headless.resume_selection_value)
-    return wire.StartupChat(mode="tool_last_or_new" if headless.resume_selection_kind == "last" else "new")

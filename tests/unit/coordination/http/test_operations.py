@@ -14,8 +14,10 @@ from posthouse.contracts.managed_agents_http import ServerInstance
 from posthouse.contracts.registry import GatewayLocator, Identity, Lifecycle, Record, Runtime, Terminal
 from posthouse.coordination.http import app
 from posthouse.coordination.service import Coordination
-from posthouse.sessions.registry import Registry, lease
+from posthouse.sessions.registry import lease
+from posthouse.terminal.client import Server
 from posthouse.testing.gateway import Answer, call
+from posthouse.testing.house import house_in
 
 AT = "2026-11-15T10:00:00+00:00"
 
@@ -41,13 +43,13 @@ def served(
     folder: Path, scenario: Callable[[Coordination, ASGIApp], Awaitable[None]], *records: Record
 ) -> None:
     async def run() -> None:
-        registry = Registry(folder / "registry")
+        agents = house_in(folder, Server(str(folder / "tmux"))).agents
         for one in records:
-            registry.publish(one)
+            agents.registry.publish(one)
         instance = ServerInstance(
             pid=1, api_base_url="", server_root=str(folder / "server"), started_at_utc=AT
         )
-        server = Coordination(registry, instance, logging.getLogger("test"))
+        server = Coordination(agents, instance, logging.getLogger("test"))
         await server.open()
         try:
             await scenario(server, app.build(server))

@@ -1,0 +1,99 @@
+"""Prompts and interrupts for TUIs: through the gateway where one lives, else typed from here."""
+
+import asyncio
+
+from posthouse.coordination.gateways import Gateways, LiveGateway
+from posthouse.coordination.member import Member
+from posthouse.coordination.observing import reading
+from posthouse.coordination.observing.eye import Eye
+from posthouse.coordination.observing.eyes import Eyes
+from posthouse.coordination.requests import gateway as gateways_door
+from posthouse.coordination.turns.agent_turns import NotOperable
+from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed
+from posthouse.sessions.session import Session
+
+#: How long a prompt waits for a busy agent that no gateway queues for.
+READY_SECONDS = 20.0
+
+
+class TuiRequests:
+    """What TUIs are asked."""
+
+    def __init__(self, gateways: Gateways, eyes: Eyes, *, ready_seconds: float = READY_SECONDS) -> None:
+        self._gateways = gateways
+        self._eyes = eyes
+        self._ready_seconds = ready_seconds
+
+    async def prompt(self, member: Member, session: Session, text: str) -> str:
+        """What happened, in words: the gateway has it on disk, or the agent took it.
+
+        Raises:
+            Refused, InvalidInput: Such a prompt can't be given.
+            NotOperable: The agent or its gateway does not take it now.
+            AgentGone: Its program or its terminal is not there.
+            GatewayLost, GatewayGarbled: The gateway did not answer.
+        """
+        gateway = await self._gateways.live(member)
+        if gateway is not None:
+            return await _queued(gateway, text)
+        async with self._eyes.on(session) as eye:
+            await self._ready(member, eye)
+            # Whoever attached one meanwhile wants it to be asked.
+            gateway = await self._gateways.live(member)
+            if gateway is not None:
+                return await _queued(gateway, text)
+            await _type(member, eye, text)
+        return "the agent took it; it has no gateway"
+
+    async def interrupt(self, member: Member, session: Session) -> str | None:
+        """What happened, in words; None when it was not doing anything.
+
+        Raises:
+            As `prompt`.
+        """
+        gateway = await self._gateways.live(member)
+        if gateway is None:
+            return await self._interrupted(session)
+        if not await _works(member, gateway):
+            return None
+        return f"interrupt accepted by the gateway as {await gateways_door.interrupt(gateway)}"
+
+    async def _interrupted(self, session: Session) -> str | None:
+        async with self._eyes.on(session) as eye:
+            await eye.look()
+            turn = await eye.adapter.running_turn()
+            did = turn is not None and await turn.interrupt()
+        return "interrupted; it has no gateway" if did else None
+
+    async def _ready(self, member: Member, eye: Eye) -> None:
+        await eye.look()
+        try:
+            async with asyncio.timeout(self._ready_seconds):
+                await eye.adapter.wait_ready()
+        except TimeoutError:
+            name = member.record.agent_name
+            raise NotOperable(
+                f"agent {name!r} was still busy after {self._ready_seconds:g} s and nothing was typed; "
+                "with a gateway attached, prompts wait in its queue"
+            ) from None
+
+
+async def _queued(gateway: LiveGateway, text: str) -> str:
+    return f"accepted by the gateway as {await gateways_door.prompt(gateway, text)}"
+
+
+async def _type(member: Member, eye: Eye, text: str) -> None:
+    name = member.record.agent_name
+    try:
+        await eye.look()
+        with eye.noting():
+            await eye.adapter.carry_out(Prompt(text=text))
+    except (AgentBusy, PromptFailed) as error:
+        raise NotOperable(f"agent {name!r}: {error}") from error
+
+
+async def _works(member: Member, gateway: LiveGateway) -> bool:
+    """Whether there is something to interrupt: a turn on the screen, or a prompt that is being typed."""
+    status = await reading.status(member, gateway)
+    terminal = await reading.terminal(member, gateway)
+    return status.active_execution == "running" or terminal.turn.phase == "active"

@@ -1,0 +1,63 @@
+"""Ending an agent: its gateway, its turn and its processes end, its record stays and can be relaunched."""
+
+import asyncio
+from typing import Protocol
+
+from posthouse.contracts import managed_agents_http as wire
+from posthouse.contracts.managed_agent_files import TurnRecord
+from posthouse.contracts.registry import ENDED
+from posthouse.coordination.member import Member
+from posthouse.coordination.observing.eyes import Eyes
+from posthouse.coordination.roster import UnknownAgent
+from posthouse.errors import NotFound
+from posthouse.sessions.agents import Agents
+
+_REASON = "stopped over the managed-agent API"
+
+
+class Turns(Protocol):
+    """Headless turns, as their records and artifacts tell them."""
+
+    async def active(self, member: Member) -> TurnRecord | None: ...
+
+
+class Stops:
+    """Stops agents, one caller after the other: the agent's registry lock is held meanwhile."""
+
+    def __init__(self, agents: Agents, turns: Turns, eyes: Eyes) -> None:
+        self._agents = agents
+        self._turns = turns
+        self._eyes = eyes
+
+    async def stop(self, member: Member) -> wire.ActionDone:
+        """End the agent and everything below it. A second call, or one for a dead agent, is harmless.
+
+        Raises:
+            UnknownAgent: It was removed from the registry meanwhile.
+            LegacyBackend: Its backend is only shown.
+            Unreachable, StillAlive: Its tmux server does not answer, or a process would not end.
+        """
+        running = await self._turns.active(member) if member.is_headless else None
+        detail = await asyncio.to_thread(self._stop, member)
+        self._eyes.forget(member.record.runtime.manifest_path)
+        if running is not None:
+            detail = f"{detail}; its turn {running.turn_index} was ended"
+            await self._turns.active(member)
+        return wire.ActionDone(
+            tracked_agent_id=member.tracked_agent_id,
+            detail=detail,
+            turn_id=running.turn_id if running else None,
+            manifest_path=member.record.runtime.manifest_path,
+            session_root=member.record.runtime.session_root,
+        )
+
+    def _stop(self, member: Member) -> str:
+        name = member.record.agent_name
+        try:
+            agent = self._agents.find(agent_id=member.tracked_agent_id)
+        except NotFound as error:
+            raise UnknownAgent(f"agent {name!r} was removed meanwhile") from error
+        if agent.record.lifecycle.state in ENDED:
+            return f"{name} was stopped already"
+        self._agents.stop(agent, reason=_REASON)
+        return f"{name} was stopped" if agent.is_live else f"{name} had died; its record says so now"
