@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from posthouse.testing.waiting import LIMIT_SECONDS
+
 _BIN = Path(sys.executable).parent
-_SECONDS = 90.0
 #: What a test's commands may know of the surroundings.
 _INHERITED = ("PATH", "LANG", "TMPDIR", "USER", "LOGNAME")
 
@@ -52,7 +53,7 @@ class Commands:
             capture_output=True,
             env=self.environment | (more or {}),
             cwd=self.workdir,
-            timeout=_SECONDS,
+            timeout=LIMIT_SECONDS,
             check=False,
         )
 
@@ -81,7 +82,9 @@ class Commands:
     def tmux(self, *words: str) -> str:
         """Ask the private tmux server; nothing when it does not run."""
         command = ["tmux", "-S", self.environment["POSTHOUSE_TMUX_SOCKET"], *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=LIMIT_SECONDS
+        ).stdout
 
     def end_everything(self) -> None:
         """Stop every agent with its gateway, then the tmux server."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from posthouse import __version__
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
@@ -83,7 +84,7 @@ def test_the_exit_code_tells_the_outcome(posthouse: "Commands") -> None:
     waiting = posthouse.start("agents", "prompt", "one", "--wait", "[[wait 60]]")
     _wait_phase(posthouse, "one", "active")
     interrupt = posthouse.json("agents", "interrupt", "one")
-    waiting.communicate(timeout=60)
+    waiting.communicate(timeout=LIMIT_SECONDS)
 
     assert (ok.returncode, ok.stdout) == (0, "from stdin\n")
     assert (failed.returncode, json.loads(failed.stdout)["outcome"]) == (10, "failed")
@@ -367,7 +368,7 @@ def _wait_phase(posthouse: "Commands", name: str, phase: str) -> None:
 
 
 def _wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it did not come true within a minute"
         time.sleep(0.1)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from posthouse.clients.gateway import GatewayClient
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
 
-_LIMIT_SECONDS = 60.0
 _LOOK_SECONDS = 0.05
 
 
@@ -29,7 +29,7 @@ class Agent:
 
     def until(self, is_so: Callable[[Any], bool]) -> Any:
         """The belief once it is so."""
-        deadline = time.monotonic() + _LIMIT_SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not is_so(belief := self._client.tui_belief()):
             assert time.monotonic() < deadline, belief
             time.sleep(_LOOK_SECONDS)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from posthouse.testing.waiting import LIMIT_SECONDS
+
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
 
@@ -66,7 +68,7 @@ def test_the_demo_stays_until_ctrl_c(demo: Demo) -> None:
         for one in table["agents"]
     ]
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT_SECONDS)
 
     assert [(one["agent_name"], one["transport"]) for one in table["agents"]] == [
         ("demo-tui", "tui"),
@@ -86,7 +88,7 @@ def test_started_twice_it_says_so_and_shows_the_table(demo: Demo) -> None:
 
     second = demo.posthouse.run("demo", "up")
     down = demo.posthouse.ok("demo", "down")
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT_SECONDS)
     again = demo.posthouse.ok("demo", "down")
 
     assert second.returncode == 0
@@ -108,7 +110,7 @@ def test_what_a_killed_demo_left_is_used_again(demo: Demo) -> None:
     second, after = demo.up()
     programs_after = [demo.program(one) for one in after["agents"]]
     reset = demo.posthouse.run("demo", "reset")
-    second.communicate(timeout=60)
+    second.communicate(timeout=LIMIT_SECONDS)
 
     assert left == _ALIVE
     assert programs_after == programs

@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from posthouse.testing.waiting import LIMIT_SECONDS
+
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
 
-_SECONDS = 60.0
 _WHOSE = ("transport", "principal_id", "address")
 
 
@@ -16,7 +17,7 @@ def _launch(posthouse: "Commands", name: str, *options: str) -> Any:
 
 
 def _until(condition: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not (value := condition()):
         assert time.monotonic() < deadline, "it did not come to pass"
         time.sleep(0.2)

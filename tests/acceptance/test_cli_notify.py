@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from posthouse.contracts import telling_files as tf
 from posthouse.gateway.telling.targets import TargetFiles
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
-
-_LIMIT_SECONDS = 60.0
 
 
 def test_a_command_is_told_when_a_prompt_is_finished(posthouse: "Commands") -> None:
@@ -36,7 +35,7 @@ def test_a_command_is_told_when_a_prompt_is_finished(posthouse: "Commands") -> N
 
 def _until_told(path: Path) -> Any:
     """The notice of something that happened."""
-    deadline = time.monotonic() + _LIMIT_SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     while (notice := json.loads(path.read_text()))["event"]["kind"] == "test":
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -4,14 +4,14 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from posthouse.testing.waiting import LIMIT_SECONDS
+
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
 
-_LIMIT_SECONDS = 60
-
 
 def _ready(posthouse: "Commands", name: str) -> None:
-    deadline = time.monotonic() + _LIMIT_SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     while posthouse.json("agents", "state", name)["turn"]["phase"] != "ready":
         assert time.monotonic() < deadline, "it never became ready"
 

@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from posthouse.testing.waiting import LIMIT_SECONDS
+
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
-
-_LIMIT_SECONDS = 60.0
 
 
 class Lines:
@@ -25,7 +25,7 @@ class Lines:
         self._reading.start()
 
     def until(self, condition: Callable[[list[str]], bool]) -> None:
-        deadline = time.monotonic() + _LIMIT_SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not condition(self.seen):
             assert time.monotonic() < deadline, self.seen
             time.sleep(0.02)
@@ -36,7 +36,7 @@ class Lines:
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
-        self._reading.join(_LIMIT_SECONDS)
+        self._reading.join(LIMIT_SECONDS)
         for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
             stream.close()
@@ -44,8 +44,8 @@ class Lines:
     def end(self) -> int:
         """Press Ctrl-C; the exit code."""
         self._process.send_signal(signal.SIGINT)
-        code = self._process.wait(_LIMIT_SECONDS)
-        self._reading.join(_LIMIT_SECONDS)
+        code = self._process.wait(LIMIT_SECONDS)
+        self._reading.join(LIMIT_SECONDS)
         return code
 
     def _read(self) -> None:

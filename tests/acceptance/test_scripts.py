@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.testing.waiting import LIMIT_SECONDS
+
 ROOT = Path(__file__).parents[2]
 FAKES = ROOT / "tests/data/scripts"
 FAKE_PYTHON = (FAKES / "fake_python.sh").read_text()
@@ -82,7 +84,7 @@ class Machine:
 
     def run(self, script: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         process = self.start(script, *words, **environment)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=LIMIT_SECONDS)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -255,7 +257,7 @@ def test_an_interrupted_set_up_is_taken_up_again(machine: Machine, by: signal.Si
     process = machine.start("run")
     read_until(process, "fetching")
     os.killpg(process.pid, by)
-    process.communicate(timeout=30)
+    process.communicate(timeout=LIMIT_SECONDS)
     machine.calls()
     machine.unset("hold")
 
@@ -282,7 +284,7 @@ def test_of_two_set_ups_at_once_one_works_and_one_waits(machine: Machine) -> Non
     read_until(second, "another set-up is at work")
     machine.set("go")
 
-    outputs = [process.communicate(timeout=30)[0].splitlines()[0] for process in (first, second)]
+    outputs = [process.communicate(timeout=LIMIT_SECONDS)[0].splitlines()[0] for process in (first, second)]
 
     assert outputs == ["posthouse demo up"] * 2
     assert machine.calls() == RUN_SET_UP

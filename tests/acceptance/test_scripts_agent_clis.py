@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.testing import clis
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 FAKES = ROOT / "tests/data/scripts"
@@ -81,7 +82,7 @@ class Machine:
     def run(self, words: str = "provide_agent_clis", **environment: str) -> tuple[int, Path, list[str]]:
         """Provide the CLIs; the exit code, where they are, and what was said."""
         process = self.start(words, **environment)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=LIMIT_SECONDS)
         said = [re.sub(r"\d+ s$", "N s", line.removeprefix("posthouse: ")) for line in err.splitlines()]
         return process.returncode, Path(out.strip()), said
 
@@ -186,7 +187,7 @@ def test_an_interrupted_installation_starts_over(machine: Machine, by: signal.Si
     process = machine.start()
     read_until(process, "installing")
     os.killpg(process.pid, by)
-    process.communicate(timeout=30)
+    process.communicate(timeout=LIMIT_SECONDS)
     machine.calls()
     machine.unset("hold")
 
@@ -206,7 +207,7 @@ def test_of_two_at_once_one_installs_and_one_waits(machine: Machine) -> None:
     read_until(second, "another set-up is installing the agent CLIs")
     machine.set("go")
 
-    folders = {process.communicate(timeout=30)[0].strip() for process in (first, second)}
+    folders = {process.communicate(timeout=LIMIT_SECONDS)[0].strip() for process in (first, second)}
 
     assert folders == {str(clis.folder(machine.environment))}
     assert machine.calls() == INSTALL

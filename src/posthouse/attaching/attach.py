@@ -21,9 +21,10 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints, files, locks
 
-_HEALTH_SECONDS = 2.0
+_HEALTH_SECONDS = 10.0
 _ATTACH_LOCK = "run/attach.lock"
-_ATTACH_WAIT_SECONDS = 20.0
+#: Longer than the other one waits for its gateway.
+_ATTACH_WAIT_SECONDS = 90.0
 
 
 class NoGatewayBackend(InvalidInput):

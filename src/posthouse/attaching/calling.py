@@ -17,8 +17,8 @@ from posthouse.contracts import strict
 from posthouse.errors import Unavailable
 from posthouse.support import files, locks
 
-_START_SECONDS = 20.0
-_ANSWER_SECONDS = 20.0
+_START_SECONDS = 60.0
+_ANSWER_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 
 

@@ -17,7 +17,8 @@ from posthouse.support import files, processes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.pane import Pane
 
-_START_SECONDS = 10.0
+#: A gateway that ends on the way is noticed at once; one that is slow may have a busy machine.
+_START_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _TAIL_LINES = 5
 #: A killed gateway stops answering a moment before its lock is free.

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from posthouse.attaching import holder
+from posthouse.cli import progress
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import strict
@@ -66,17 +67,18 @@ def ensure(
     """
     from posthouse.attaching import attach
 
-    made = attach.attach(
-        found,
-        wiring.registry,
-        environment=wiring.environment,
-        mode=mode,
-        hosted=hosted,
-        host=host,
-        port=port,
-        diagnostics=diagnostics,
-        timings=timings,
-    )
+    with progress.saying(f"waiting for the gateway of {found.agent_name} to start ..."):
+        made = attach.attach(
+            found,
+            wiring.registry,
+            environment=wiring.environment,
+            mode=mode,
+            hosted=hosted,
+            host=host,
+            port=port,
+            diagnostics=diagnostics,
+            timings=timings,
+        )
     assert made.gateway_host is not None
     assert made.gateway_port is not None
     return Address(made.gateway_host, made.gateway_port)

@@ -93,7 +93,7 @@ class GatewayClient:
         host: str,
         port: int,
         *,
-        timeout_seconds: float = 5.0,
+        timeout_seconds: float = 15.0,
         respect_proxy: bool = False,
         token: str | None = None,
     ) -> None:

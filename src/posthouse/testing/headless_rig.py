@@ -72,7 +72,7 @@ class HeadlessAgent(CliAgent):
         """A turn whose answer has begun and does not end by itself."""
         asked = len(self.api.main_records())
         turn = self.start(prompt, chat)
-        self.api.wait(lambda _: len(self.api.main_records()) > asked, seconds=LIMIT_SECONDS)
+        self.api.wait(lambda _: len(self.api.main_records()) > asked)
         return turn
 
     def end(self) -> None:

@@ -31,7 +31,7 @@ class Pane:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=10,
+            timeout=LIMIT_SECONDS,
             check=False,
         )
         assert done.returncode == 0, f"tmux {command[0]} failed: {done.stderr}"

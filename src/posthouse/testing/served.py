@@ -24,10 +24,9 @@ from posthouse.sessions.session import Session
 from posthouse.support.running_log import close_log, open_log
 from posthouse.testing.fake_mailbox import FakeMailbox
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import token
 from posthouse.web.server import Server, bind
-
-_START_SECONDS = 30.0
 
 
 def session_in(folder: Path) -> Session:
@@ -135,7 +134,7 @@ def serving(folder: Path, agent: Callable[[], FakeAgent], *, host: gf.Host = "12
     thread = threading.Thread(target=uvloop.run, args=(serve(),), name="gateway")
     thread.start()
     try:
-        if not is_up.wait(_START_SECONDS):
+        if not is_up.wait(LIMIT_SECONDS):
             raise TimeoutError("the gateway did not start")
         yield Served(port=binding.port, root=session.gateway_root)
     finally:

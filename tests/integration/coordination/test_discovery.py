@@ -15,8 +15,7 @@ from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Tmux
-
-LIMIT_SECONDS = 60
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 class Watched:

@@ -19,8 +19,7 @@ from posthouse.contracts import coordination_files as cf
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
-
-LIMIT_SECONDS = 60
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 class Asked:

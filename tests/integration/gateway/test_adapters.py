@@ -22,12 +22,11 @@ from posthouse.sessions.session import Session
 from posthouse.terminal import keys
 from posthouse.terminal import session as terminal
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns.runner import new_turn_id
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
-#: A loaded machine starts a program in seconds.
-LIMIT_SECONDS = 60.0
 HEADLESS_STEPS = ["submitted", "acknowledged"]
 TYPED_STEPS = ["typed", "submitted", "acknowledged"]
 

@@ -13,12 +13,11 @@ from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import body, connection, parting
 
 HEALTHY = {"protocol_version": "v1", "status": "ok"}
 INTERRUPT = b'{"kind":"interrupt","payload":{}}'
-#: Longer than anything here may take; a peer that hears nothing by then was left hanging.
-PATIENCE_SECONDS = 20.0
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ class Told:
 
 
 def connect(served: Served) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_SECONDS)
+    return socket.create_connection(("127.0.0.1", served.port), timeout=LIMIT_SECONDS)
 
 
 def hear(peer: socket.socket) -> bytes:

@@ -101,7 +101,7 @@ def test_force_hands_a_prompt_to_a_tui_at_work(house: House) -> None:
     house.until(lambda: client.tui_state()["parsed_surface"]["business_state"] == "working")
 
     answer = client.control_prompt("second [[say two]]", force=True)
-    truth = house.truth(session).wait(lambda log: "two" in log.answers(), seconds=20)
+    truth = house.truth(session).wait(lambda log: "two" in log.answers())
 
     assert answer["forced"] is True
     assert truth.prompts() == ["first [[wait 3]]", "second [[say two]]"]
@@ -115,7 +115,7 @@ def test_keys_answer_a_dialog_while_a_request_waits(house: House) -> None:
     client.submit_prompt("behind it [[say done]]")
 
     client.send_keys("<[Enter]>")
-    truth = house.truth(session).wait(lambda log: "done" in log.answers(), seconds=20)
+    truth = house.truth(session).wait(lambda log: "done" in log.answers())
 
     assert truth.prompts() == ["ask me [[permission]]", "behind it [[say done]]"]
 

@@ -16,6 +16,7 @@ import pytest
 from posthouse.contracts import gateway_files as gf
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving, session_in
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import connection, door
 
 NOBODY = 65534
@@ -42,7 +43,7 @@ sys.stdin.read()
 ASK = """
 import http.client, json, sys
 host, port, path, headers = sys.argv[1:]
-connection = http.client.HTTPConnection(host, int(port), timeout=20)
+connection = http.client.HTTPConnection(host, int(port), timeout=120)
 connection.request("GET", path, headers=json.loads(headers))
 response = connection.getresponse()
 print(json.dumps([response.status, dict(response.getheaders()), json.loads(response.read())]))
@@ -83,7 +84,7 @@ def ask(
         capture_output=True,
         text=True,
         cwd="/",
-        timeout=60,
+        timeout=LIMIT_SECONDS,
     )
     assert done.stderr == ""
     status, heard, body = json.loads(done.stdout)
@@ -175,7 +176,7 @@ def test_a_token_that_others_can_read_opens_no_listener(tmp_path: Path) -> None:
     exposed.write_text("0123456789abcdefghijklmnopqrstuv\n")
     exposed.chmod(0o644)
 
-    done = subprocess.run([*GATEWAY, str(root)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*GATEWAY, str(root)], capture_output=True, text=True, timeout=LIMIT_SECONDS)
 
     assert done.returncode == 1
     told = f"{exposed} is not a file of this user alone; remove it and start again to get a new token"
@@ -204,7 +205,7 @@ def test_a_question_that_fails_lets_nobody_in(tmp_path: Path, monkeypatch: pytes
 
     with (
         serving(tmp_path, FakeAgent) as served,
-        socket.create_connection(("127.0.0.1", served.port), timeout=20) as peer,
+        socket.create_connection(("127.0.0.1", served.port), timeout=LIMIT_SECONDS) as peer,
     ):
         assert _is_dropped(peer)
 
@@ -221,7 +222,7 @@ def test_strangers_can_not_fill_the_house(tmp_path: Path, monkeypatch: pytest.Mo
             peer = open_sockets.enter_context(socket.socket())
             peer.bind(("127.0.0.1", 0))
             strangers.add(peer.getsockname()[1])
-            peer.settimeout(20)
+            peer.settimeout(LIMIT_SECONDS)
             peer.connect(("127.0.0.1", served.port))
             if number == 2:
                 assert _is_dropped(peer)

@@ -21,9 +21,8 @@ from posthouse.support import processes
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.house import House
 from posthouse.testing.served import Served, serving
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import event_stream as sse
-
-_LIMIT_SECONDS = 60.0
 
 
 def agent() -> FakeAgent:
@@ -33,11 +32,11 @@ def agent() -> FakeAgent:
 
 
 def client(served: Served) -> GatewayClient:
-    return GatewayClient("127.0.0.1", served.port, timeout_seconds=_LIMIT_SECONDS)
+    return GatewayClient("127.0.0.1", served.port, timeout_seconds=LIMIT_SECONDS)
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _LIMIT_SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -61,7 +60,7 @@ def test_events_are_heard_as_they_happen_and_the_end_is_the_gateways(tmp_path: P
         listening.start()
         client(served).submit_prompt("hello")
         until(lambda: kinds(heard)[-1:] == ["completed"])
-    listening.join(_LIMIT_SECONDS)
+    listening.join(LIMIT_SECONDS)
 
     assert not listening.is_alive()
     assert [kind for kind in kinds(heard) if kind != "request_stage"] == ["accepted", "completed"]
@@ -98,12 +97,12 @@ def test_a_reader_that_does_not_read_is_cut_and_nobody_else_notices(
 
     with serving(tmp_path, crowded) as served, socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.settimeout(_LIMIT_SECONDS)
+        deaf.settimeout(LIMIT_SECONDS)
         deaf.connect(("127.0.0.1", served.port))
         deaf.sendall(b"GET /v1/events?since=start HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         until(lambda: _is_gone(deaf))
         received = _drained(deaf)
-        monkeypatch.setattr(sse, "PATIENCE_SECONDS", _LIMIT_SECONDS)  # for those who read, on any machine
+        monkeypatch.setattr(sse, "PATIENCE_SECONDS", LIMIT_SECONDS)  # for those who read, on any machine
 
         assert client(served).submit_prompt("still here")["request_kind"] == "submit_prompt"
         assert 0 < received < 12_000 * 1000
@@ -153,7 +152,7 @@ def test_the_head_alone_is_answered_at_once(tmp_path: Path) -> None:
     """HEAD has no events to wait for."""
     with (
         serving(tmp_path, agent) as served,
-        socket.create_connection(("127.0.0.1", served.port), timeout=_LIMIT_SECONDS) as peer,
+        socket.create_connection(("127.0.0.1", served.port), timeout=LIMIT_SECONDS) as peer,
     ):
         peer.sendall(b"HEAD /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         answer = peer.makefile("rb").read()
@@ -173,7 +172,7 @@ def test_a_killed_gateway_costs_its_readers_nothing(house: House) -> None:
     there = attach.live(session)
     assert there is not None
     os.kill(there.pid, signal.SIGKILL)
-    processes.wait_exit(there.pid, seconds=_LIMIT_SECONDS)
+    processes.wait_exit(there.pid, seconds=LIMIT_SECONDS)
     with feed, contextlib.suppress(StreamBroken):  # the connection breaks
         heard.extend(feed)
     house.attach(session)

@@ -14,6 +14,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.gateway.http import openapi
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
     from schemathesis import Case
@@ -172,7 +173,7 @@ def test_a_mangled_request_does_no_harm(
 def _exchange(served: Served, sent: bytes, pause: int) -> bytes:
     """What comes back for *sent*, in two parts, from a peer that has nothing more to say."""
     heard = b""
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as peer:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=LIMIT_SECONDS) as peer:
         try:
             peer.sendall(sent[:pause])
             peer.sendall(sent[pause:])

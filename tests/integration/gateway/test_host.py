@@ -16,8 +16,7 @@ from posthouse.contracts import names
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.testing.house import House
-
-SECONDS = 60.0
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def end(house: House) -> None:
     """End the host, if there is one."""
     if (pid := calling.pid_of(house.agents.roots.runtime)) is not None:
         os.kill(pid, signal.SIGTERM)
-        assert processes.wait_exit(pid, seconds=SECONDS)
+        assert processes.wait_exit(pid, seconds=LIMIT_SECONDS)
 
 
 def put_in(house: House, name: str, *, headless: bool = True) -> Session:
@@ -63,7 +62,7 @@ def answers(house: House, session: Session) -> bool:
     client = house.client(session)
     told = len(house.truth(session).answers())
     client.submit_prompt("[[say here]]")
-    house.truth(session).wait(lambda log: len(log.answers()) > told, seconds=SECONDS)
+    house.truth(session).wait(lambda log: len(log.answers()) > told)
     return True
 
 
@@ -133,7 +132,7 @@ def test_there_is_one_host_for_one_runtime_root(hosted: House) -> None:
         calling.command(session.runtime_root),
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=LIMIT_SECONDS,
         check=False,
     )
 
@@ -200,7 +199,7 @@ def test_strangers_and_nonsense_get_nothing_from_the_control_socket(hosted: Hous
 
 def _asked(folder: Path, line: bytes) -> bytes:
     with calling.socket_path(folder) as path, socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(SECONDS)
+        connection.settimeout(LIMIT_SECONDS)
         connection.connect(path)
         try:
             connection.sendall(line)

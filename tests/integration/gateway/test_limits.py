@@ -31,6 +31,7 @@ from posthouse.support.running_log import close_log, open_log
 from posthouse.testing.fake_mailbox import FakeMailbox
 from posthouse.testing.gateway import Answer, FakeAgent, call
 from posthouse.testing.served import opened, session_in
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 BINDING = Binding(host="127.0.0.1", port=1)
 INTERRUPT = {"kind": "interrupt", "payload": {}}
@@ -74,7 +75,7 @@ def rows(session: Session) -> list[tuple[str, str]]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -232,7 +233,7 @@ def test_a_read_only_file_system_is_a_clear_refusal(small_disk: Path) -> None:
         env=os.environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
         check=False,
     )
 

@@ -4,13 +4,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from posthouse.testing.waiting import LIMIT_SECONDS
+
 BENCH = Path(__file__).parents[3] / "bench" / "gateway.py"
 
 
 def test_the_bench_measures_everything_that_is_promised() -> None:
     """Its verdicts depend on the machine and are not looked at here."""
     done = subprocess.run(
-        [sys.executable, str(BENCH), "--quick"], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(BENCH), "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
     )
 
     assert (done.returncode in (0, 1), done.stderr) == (True, "")

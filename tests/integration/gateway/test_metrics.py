@@ -9,6 +9,7 @@ from posthouse.events.journal import Journal
 from posthouse.gateway.metrics.meter import Meter
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import serving
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web.exposition import Family, Histogram, Sample, render
 
 
@@ -88,7 +89,7 @@ def test_a_gateway_serves_its_numbers(tmp_path: Path) -> None:
 
     with serving(tmp_path, agent) as served:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://127.0.0.1:{served.port}/metrics", timeout=60) as answer:
+        with opener.open(f"http://127.0.0.1:{served.port}/metrics", timeout=LIMIT_SECONDS) as answer:
             kind, text = answer.headers["content-type"], answer.read().decode()
 
     found = parsed(text)

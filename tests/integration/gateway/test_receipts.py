@@ -10,6 +10,7 @@ import pytest
 
 from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayUnavailable
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -63,7 +64,7 @@ def test_a_tuis_turn_is_seen_to_its_end_by_the_next_gateway(house: House) -> Non
     house.attach(session)
     client = house.client(session)
     request_id = client.submit_prompt("long [[wait 2]] [[say done]]")["request_id"]
-    client.receipt(request_id, wait_seconds=60, until="acknowledged")
+    client.receipt(request_id, wait_seconds=LIMIT_SECONDS, until="acknowledged")
 
     kill_gateway(house, session)
     house.attach(session)
@@ -85,9 +86,7 @@ def test_a_direct_turn_that_outlived_its_gateway_is_in_its_receipt(house: House)
     kill_gateway(house, session)
     house.attach(session)
 
-    house.until(
-        lambda: house.client(session).receipt(open_one["request_id"])["state"] == "completed", seconds=60
-    )
+    house.until(lambda: house.client(session).receipt(open_one["request_id"])["state"] == "completed")
     receipt = house.client(session).receipt(open_one["request_id"])
     assert receipt["result"]["answer"] == "done"
     assert house.truth(session).prompts() == ["long [[wait 3]] [[say done]]"]
@@ -109,7 +108,7 @@ def test_a_wait_ends_with_its_caller(house: House) -> None:
         for connection in gone:
             connection.close()
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT_SECONDS
     while True:
         try:
             receipt = client.receipt(request_id, wait_seconds=0.1)

@@ -11,6 +11,7 @@ import pytest
 from posthouse.contracts import gateway_files as gf
 from posthouse.events.journal import read_events
 from posthouse.terminal import session as terminal
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -44,7 +45,7 @@ def posthouse(house: House, *words: str) -> subprocess.CompletedProcess[str]:
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
         check=False,
     )
 

@@ -15,12 +15,13 @@ import pytest
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import connection
 from posthouse.web.server import PortTaken, Server, bind
 
 ASK = """
 import http.client, sys
-connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=10)
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=120)
 connection.request("GET", "/")
 response = connection.getresponse()
 print(response.status, response.read().decode())
@@ -48,7 +49,7 @@ def serve(story: Callable[[int], Awaitable[None]], app: ASGIApp = hello) -> None
 
 
 def ask(port: int) -> tuple[int, object, str | None]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_SECONDS)
     connection.request("GET", "/there")
     response = connection.getresponse()
     answer = response.status, json.loads(response.read()), response.headers["date"]
@@ -138,7 +139,7 @@ def test_who_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> Non
     async def story(port: int) -> None:
         with socket.create_connection(("127.0.0.1", port)) as peer:
             peer.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 await is_given_up.wait()
 
     serve(story, flood)

@@ -17,6 +17,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.sessions import session as sessions
 from posthouse.terminal import session as terminal
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -108,7 +109,7 @@ def test_a_second_gateway_on_one_root_is_refused(house: House) -> None:
         [sys.executable, "-m", "posthouse.gateway", "--gateway-root", str(session.gateway_root)],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=LIMIT_SECONDS,
         check=False,
     )
 

@@ -23,8 +23,8 @@ from posthouse.gateway.telling.notice import Whose, trial
 from posthouse.gateway.telling.targets import TargetFiles
 from posthouse.gateway.telling.teller import Surroundings, Teller
 from posthouse.support import processes
+from posthouse.testing.waiting import LIMIT_SECONDS
 
-_LIMIT_SECONDS = 60.0
 Play = Callable[[Journal], Awaitable[None]]
 
 
@@ -88,7 +88,7 @@ def play(around: Surroundings, story: Play) -> None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(_LIMIT_SECONDS):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -241,7 +241,7 @@ def test_nothing_of_a_command_is_left_over(around: Surroundings, tmp_path: Path)
 
     play(around, story)  # stops while the command runs
 
-    deadline = time.monotonic() + _LIMIT_SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     while left := processes.with_variable(command.MARK, made.target_id):
         assert time.monotonic() < deadline, left
         time.sleep(0.02)

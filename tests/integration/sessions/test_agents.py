@@ -28,6 +28,7 @@ from posthouse.sessions.start import AgentDied
 from posthouse.support import processes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 class _NoCompanions:
@@ -51,7 +52,7 @@ def _spec(folder: Path, name: str = "gpu", *, headless: bool = True, **more: obj
 
 
 def _wait(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it never became true"
         time.sleep(0.01)

@@ -13,6 +13,7 @@ from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 _DRIVER = """
 import sys
@@ -61,7 +62,7 @@ def _agents(root: Path, server: Server) -> Agents:
 def _run(operation: str, step: int, root: Path, server: Server, kind: str) -> int:
     assert server.socket is not None
     command = [sys.executable, "-c", _DRIVER, operation, str(step), str(root), server.socket, kind]
-    return subprocess.run(command, capture_output=True, check=False, timeout=60).returncode
+    return subprocess.run(command, capture_output=True, check=False, timeout=LIMIT_SECONDS).returncode
 
 
 def _walk(operation: str, root: Path, server: Server, kind: str) -> Iterator[int]:

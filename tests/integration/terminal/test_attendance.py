@@ -10,8 +10,7 @@ import pytest
 from posthouse.terminal import session
 from posthouse.terminal.attendance import Attendance
 from posthouse.terminal.client import Server, Tmux
-
-LIMIT_SECONDS = 60
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxMi
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import plain
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 Returned = TypeVar("Returned")
 
@@ -52,7 +53,7 @@ def _start(tmux: Tmux, pane: Pane, script: str) -> Pane:
 
 
 async def _soon(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -145,7 +146,7 @@ def test_a_client_without_output_hears_none(run: Run, tmux: Tmux, pane: Pane, tm
             heard: list[bytes] = []
             client.watch(lambda _pane_id, content: heard.append(content))
             _start(tmux, pane, "echo written; exec sleep 99")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 while "written" not in (await client.capture(pane.pane_id)).rows:
                     await asyncio.sleep(0.01)
             return heard
@@ -165,7 +166,7 @@ def test_a_capture_is_the_one_a_process_would_get(
 
     async def look() -> None:
         async with _attached(tmux_server) as client:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 while (screen := await client.capture(pane.pane_id)).rows[3] != "end":
                     await asyncio.sleep(0.01)
 
@@ -287,7 +288,7 @@ def test_a_server_that_freezes_and_thaws_keeps_the_order_of_replies(
                     await client.command("display-message", "-p", "first")
             finally:
                 os.kill(server_pid, signal.SIGCONT)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 while True:
                     with suppress(TmuxFrozen):
                         reply = await client.command("display-message", "-p", "second")
@@ -306,7 +307,7 @@ def test_the_end_of_the_session_is_noticed(
     async def watch() -> None:
         async with _attached(tmux_server) as client:
             await asyncio.to_thread(tmux.run, *end.split())
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 await client.closed()
             with pytest.raises(NoServer, match="'gpu'"):
                 await client.command("list-sessions")

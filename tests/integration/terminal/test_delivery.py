@@ -21,6 +21,7 @@ from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, KeysNotTaken, Patience, Typist
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen, Surface, plain
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("composer_program.py")
 _PATIENCE = Patience(lock=0.2, shown=5, confirm=2)
@@ -96,7 +97,7 @@ class Agent:
             await client.close()
 
     async def painted(self, typist: Typist) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_SECONDS):
             while (await typist.surface()).state == "starting":
                 await asyncio.sleep(0.01)
 
@@ -217,7 +218,7 @@ def test_waiting_ends_with_the_agent(start: Start) -> None:
         waiting = asyncio.create_task(typist.wait_ready(None))
         await asyncio.sleep(0)
         os.kill(agent.pane.pid, 9)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_SECONDS):
             return await waiting
 
     assert agent.use(wait).state == "exited"
@@ -231,7 +232,7 @@ def test_waiting_ends_with_the_client(start: Start) -> None:
         waiting = asyncio.create_task(typist.wait_ready(None))
         await asyncio.sleep(0)
         await asyncio.to_thread(agent.tmux.run, "detach-client", "-s", "=gpu")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_SECONDS):
             with pytest.raises(NoServer):
                 await waiting
 
@@ -326,8 +327,8 @@ def test_a_dead_pane_gets_nothing_and_tmux_lives(start: Start) -> None:
 
     async def die_and_submit(typist: Typist) -> Delivery:
         os.kill(agent.pane.pid, 9)
-        wait_exit(agent.pane.pid, seconds=5)
-        async with asyncio.timeout(10):
+        wait_exit(agent.pane.pid, seconds=LIMIT_SECONDS)
+        async with asyncio.timeout(LIMIT_SECONDS):
             while not (await typist.screen()).dead:
                 await asyncio.sleep(0.01)
         return await typist.submit("hello", acknowledged=lambda: False)
@@ -345,7 +346,7 @@ def test_an_agent_that_dies_while_we_look_gets_nothing_either(
 
     async def die_and_submit(typist: Typist) -> Delivery:
         os.kill(agent.pane.pid, 9)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_SECONDS):
             while not (await typist.screen()).dead:
                 await asyncio.sleep(0.01)
         return await typist.submit("hello", acknowledged=lambda: False)
@@ -367,7 +368,7 @@ def test_a_person_who_scrolls_is_not_disturbed(start: Start) -> None:
         await asyncio.sleep(0.2)
         was_waiting = not waiting.done()
         agent.tmux.run("send-keys", "-t", agent.pane.pane_id, "-X", "cancel")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_SECONDS):
             return refused, was_waiting, (await waiting).state
 
     refused, was_waiting, state = agent.use(scroll)
@@ -438,7 +439,7 @@ def test_keys_are_pressed_in_order(start: Start) -> None:
         await typist.press(keys.parse("-l Enter;<[Enter]>"))
         await typist.press(keys.parse("two<[Escape]>", literal=True))
         await typist.press(keys.parse("<[Enter]>"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_SECONDS):
             while len(agent.log()) < 2:
                 await asyncio.sleep(0.01)
 

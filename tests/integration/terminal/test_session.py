@@ -17,6 +17,7 @@ from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def configured(tmux: Tmux, tmp_path: Path) -> Tmux:
 
 
 def _wait(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it never became true"
         time.sleep(0.01)
@@ -232,7 +233,7 @@ def test_a_program_that_ends_at_once_leaves_its_pane(
     pane = _create(tmux)
 
     started = _start(tmux, pane, script)
-    assert wait_exit(started.pid, seconds=5)
+    assert wait_exit(started.pid, seconds=LIMIT_SECONDS)
 
     _wait(lambda: session.agent_pane(tmux, "gpu").dead)
     ended = session.agent_pane(tmux, "gpu")
@@ -390,7 +391,7 @@ def test_one_question_tells_how_every_agent_pane_is(tmux: Tmux) -> None:
     """A program that ended, a window 0 that is gone, and a second window that runs are told apart."""
     for name in ("runs", "ended", "moved"):
         _create(tmux, name)
-    assert wait_exit(_start(tmux, session.agent_pane(tmux, "ended"), "exit 3").pid, seconds=10)
+    assert wait_exit(_start(tmux, session.agent_pane(tmux, "ended"), "exit 3").pid, seconds=LIMIT_SECONDS)
     argv = ["sleep", "infinity"]
     session.new_window(tmux, "ended", "more", argv, environment={}, working_directory=Path("/"))
     tmux.run("move-window", "-s", "=moved:0", "-t", "=moved:7")

@@ -8,6 +8,7 @@ from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.screen import Screen, Surface
 from posthouse.terminal.watching import PaneWatch
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 
 def test_whoever_waits_looks_again_when_told_so(tmux_server: Server) -> None:
@@ -23,7 +24,7 @@ def test_whoever_waits_looks_again_when_told_so(tmux_server: Server) -> None:
     async def story() -> str | None:
         client = await ControlClient.attach(tmux_server, "gpu", output=True)
         watch = PaneWatch(client, pane.pane_id, lambda _: Surface(state="ready", evidence=("a test",)))
-        waiting = asyncio.create_task(watch.until(judge, seconds=30))
+        waiting = asyncio.create_task(watch.until(judge, seconds=LIMIT_SECONDS))
         while not looks:
             await asyncio.sleep(0.01)
         reported.append("a hook reported in")

@@ -23,6 +23,7 @@ from posthouse.testing import clis, leftovers
 from posthouse.testing.cli_rig import Place
 from posthouse.testing.house import House
 from posthouse.testing.model_api import ModelApi, running
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 #: Where test homes are made, on a machine whose /var/tmp will not do.
 HOMES_VARIABLE = "POSTHOUSE_TEST_HOMES"
@@ -51,7 +52,7 @@ def cli_home() -> Iterator[Path]:
     # Again until there is none: a hook may be forked between the look and the kill.
     while left := leftovers.users_of(home):
         processes.signal_all(left, signal.SIGKILL)
-        assert processes.wait_gone(left, seconds=10) == []
+        assert processes.wait_gone(left, seconds=LIMIT_SECONDS) == []
     shutil.rmtree(home)
 
 

@@ -23,10 +23,8 @@ from posthouse.terminal.client import Server, client_environment
 from posthouse.testing import clis
 from posthouse.testing.delivery import rig, subjects
 from posthouse.testing.model_api import ModelApi
-from posthouse.testing.waiting import wait_for
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
-#: A real CLI on a busy machine.
-_SECONDS = 90.0
 #: A prompt that makes the CLI ask for permission, the dialog's name, and a choice that refuses.
 _ASKING = {
     "claude": ('[[mock {"shell": "env > ran"}]] mock:ok', "permission"),
@@ -94,8 +92,8 @@ class Watched:
                 yield lambda text: _write(master, text)
             finally:
                 client.terminate()
-                client.wait(_SECONDS)
-                looking.join(_SECONDS)
+                client.wait(LIMIT_SECONDS)
+                looking.join(LIMIT_SECONDS)
                 os.close(master)
 
     def _attached(self) -> str:

@@ -20,6 +20,7 @@ from posthouse.testing import mailing_clis
 from posthouse.testing.cli_rig import Place
 from posthouse.testing.house import House
 from posthouse.testing.model_api.script import Step
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 TOOLS = {
     "mail_list": True,
@@ -35,7 +36,6 @@ TOOLS = {
     "agent_interrupt": False,
 }
 _COMMAND = str(Path(sys.executable).with_name("posthouse"))
-_TURN_SECONDS = 120.0
 
 
 class Tools:
@@ -119,7 +119,7 @@ async def _ask(tools: Tools, session: Session) -> None:
     assert handed_in["disposition"] == "accepted"
     assert (in_vain["outcome"], in_vain["answer"]) == ("timed_out", None)
     assert state["tracked_agent_id"] == session.agent_id
-    async with asyncio.timeout(_TURN_SECONDS):
+    async with asyncio.timeout(LIMIT_SECONDS):
         # Nothing is interrupted before the turn has begun.
         while (await tools("agent_interrupt", agent="ann"))["disposition"] != "accepted":
             pass
@@ -187,7 +187,7 @@ def test_without_the_extra_the_command_says_how_to_get_it(tmp_path: Path) -> Non
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
     )
 
     assert (done.returncode, done.stdout) == (1, "")

@@ -9,6 +9,7 @@ import pytest
 
 from posthouse.testing import clis
 from posthouse.testing.model_api import ModelApi
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 CliEnvironment = Callable[[str], dict[str, str]]
 
@@ -44,7 +45,7 @@ def _ask(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -14,10 +14,10 @@ import pytest
 
 from posthouse.support import processes
 from posthouse.testing.truth import TruthLog
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.scripted.profile import TOOL
 from posthouse.tools.tool import Chat, Launch, TurnOrder
 
-LIMIT_SECONDS = 20
 NEW = Chat()
 
 

@@ -12,6 +12,7 @@ from posthouse.support import clock
 from posthouse.terminal.screen import Screen
 from posthouse.testing.pane import Pane, open_pane
 from posthouse.testing.truth import TruthLog
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.scripted.profile import TOOL
 from posthouse.tools.tool import Chat, Exchange, Launch, Setup
 
@@ -28,7 +29,7 @@ class Agent:
         self._home = home
         self._where = where
 
-    def state(self, *states: str, seconds: float = 10.0) -> Screen:
+    def state(self, *states: str, seconds: float = LIMIT_SECONDS) -> Screen:
         """Wait until the surface is in one of *states*."""
         return self.pane.wait(lambda screen: TOOL.read_surface(screen).state in states, seconds=seconds)
 

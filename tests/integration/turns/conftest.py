@@ -9,6 +9,7 @@ import pytest
 
 from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
 from posthouse.turns.order import Order
 
@@ -18,7 +19,7 @@ def eventually() -> Callable[[Callable[[], object]], None]:
     """Waits for a condition."""
 
     def wait(is_true: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not is_true():
             assert time.monotonic() < deadline, "it never became true"
             time.sleep(0.01)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.support import files, processes
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
 from posthouse.turns.folder import Folder, Run
 from posthouse.turns.following import follow
@@ -34,7 +35,7 @@ class Bridged:
 
     def shown(self) -> str:
         """All that the pane got, once the bridge has ended."""
-        return self.process.communicate(timeout=30)[0].decode()
+        return self.process.communicate(timeout=LIMIT_SECONDS)[0].decode()
 
     def run(self) -> Run:
         claim = self.folder.read_claim()
@@ -78,7 +79,7 @@ def test_a_turn_leaves_the_files_of_the_contract(start: Start, make_order: MakeO
     """Raw output, canonical events, pids and exit code lie in the folder, for the owner alone."""
     bridged = start(make_order(f"echo '  warming up' ; {RESULT}; echo oops >&2; exit 3"))
 
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert state == TurnState(
         turn_id=bridged.turn.turn_id,
@@ -116,7 +117,7 @@ def test_the_program_gets_prompt_folder_and_environment(
     order = make_order(script, stdin="two\nlines\n", environment={"EXTRA": "x y"})
 
     bridged = start(order)
-    bridged.turn.wait(30)
+    bridged.turn.wait(LIMIT_SECONDS)
 
     pid = str(bridged.run().child.pid)
     assert bridged.turn.stdout_path.read_text().splitlines() == [
@@ -134,7 +135,7 @@ def test_without_a_prompt_stdin_is_empty(start: Start, make_order: MakeOrder) ->
     """Some CLIs wait for more input for ever."""
     bridged = start(make_order("cat; echo end"))
 
-    bridged.turn.wait(30)
+    bridged.turn.wait(LIMIT_SECONDS)
 
     assert bridged.turn.stdout_path.read_text() == "end\n"
 
@@ -150,7 +151,7 @@ def test_a_pane_that_nobody_reads_does_not_hold_the_turn(start: Start, make_orde
     """A terminal in copy mode, or a hung tmux, loses text on the screen and nothing else."""
     bridged = start(make_order(f"seq -f %0500.0f 1 1000; {RESULT}"))
 
-    state = bridged.turn.wait(60)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.status, state.returncode) == ("completed", 0)
     assert sum(1 for _ in bridged.turn.events()) == 1001
@@ -161,7 +162,7 @@ def test_a_turn_is_carried_out_once(start: Start, make_order: MakeOrder, tmp_pat
     log = tmp_path / "log"
     bridged = start(make_order(f"echo ran >> {log}; sleep 0.3; {RESULT}"))
     during = carry_out(bridged.folder).communicate()[0]
-    bridged.turn.wait(30)
+    bridged.turn.wait(LIMIT_SECONDS)
 
     after = carry_out(bridged.folder).communicate()[0]
 
@@ -173,7 +174,7 @@ def test_a_program_that_cannot_be_started_is_a_failed_turn(start: Start, make_or
     """The error says what was tried and why not."""
     bridged = start(make_order("", argv=("/nowhere/agent", "-p")))
 
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.status, state.returncode) == ("failed", 127)
     assert state.error == (
@@ -186,7 +187,7 @@ def test_a_program_killed_by_a_signal_has_its_negative_number(start: Start, make
     """A crash is told as what it was."""
     bridged = start(make_order("kill -SEGV $$"))
 
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.returncode, state.error) == (
         -11,
@@ -204,7 +205,7 @@ def test_a_killed_bridge_loses_nothing(
     during = bridged.turn.state().status
     (tmp_path / "go").touch()
 
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert during == "active"
     assert (state.status, state.answer, state.returncode, state.completion_source) == (
@@ -226,7 +227,7 @@ def test_an_interrupt_is_on_disk_before_the_program_hears_of_it(
     eventually(bridged.turn.stdout_path.read_text)
 
     assert bridged.turn.interrupt(reason="enough")
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.status, state.returncode) == ("interrupted", 0)
     assert state.error == "stopped on request (enough)"
@@ -250,11 +251,11 @@ def test_an_interrupt_ends_the_whole_group_however_deaf(
         bridged.kill_bridge()
 
     assert bridged.turn.interrupt()
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.status, state.returncode) == ("interrupted", None if is_bridge_dead else -9)
     assert len(group) >= 4
-    assert processes.wait_gone(group, seconds=5) == []
+    assert processes.wait_gone(group, seconds=LIMIT_SECONDS) == []
 
 
 @pytest.mark.parametrize("is_bridge_stopped", [False, True])
@@ -271,14 +272,14 @@ def test_kill_ends_the_group_at_once_and_the_bridge_with_it(
     bridged.turn.kill()
 
     assert bridged.turn.state().status == "interrupted"
-    assert processes.wait_gone([*group, bridged.run().runner], seconds=5) == []
+    assert processes.wait_gone([*group, bridged.run().runner], seconds=LIMIT_SECONDS) == []
 
 
 def test_a_time_limit_ends_the_turn(start: Start, make_order: MakeOrder) -> None:
     """Only where one was asked for, and the state says so."""
     bridged = start(make_order("sleep 300", time_limit_seconds=0.2))
 
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.status, state.error) == ("interrupted", "stopped on request (limit)")
 
@@ -294,7 +295,7 @@ def test_ctrl_c_and_a_closed_pane_end_the_turn(
     bridged = start(make_order("sleep 300"))
     bridged.process.send_signal(number)
 
-    state = bridged.turn.wait(30)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.status, state.error) == ("interrupted", f"stopped on request ({reason})")
 
@@ -302,7 +303,7 @@ def test_ctrl_c_and_a_closed_pane_end_the_turn(
 def test_the_program_hears_the_signals_it_expects(start: Start, make_order: MakeOrder) -> None:
     """Nothing is ignored or blocked on its behalf."""
     bridged = start(make_order("grep -E 'Sig(Blk|Ign)' /proc/self/status"))
-    bridged.turn.wait(30)
+    bridged.turn.wait(LIMIT_SECONDS)
 
     masks = {line.split()[1] for line in bridged.turn.stdout_path.read_text().splitlines()}
     assert masks == {"0" * 16}
@@ -356,7 +357,7 @@ def test_a_big_answer_is_judged_like_a_small_one(start: Start, make_order: MakeO
     result = {"type": "result", "subtype": "success", "result": "é" * 1_500_000}
     bridged = start(make_order("cat", stdin=json.dumps(result, ensure_ascii=False)))
 
-    state = bridged.turn.wait(60)
+    state = bridged.turn.wait(LIMIT_SECONDS)
 
     assert (state.status, len(state.answer or "")) == ("completed", 1_500_000)
 

@@ -21,6 +21,7 @@ from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.screen import plain
 from posthouse.testing.truth import TruthLog
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.tool import Launch, Setup, TurnOrder
 from posthouse.turns import runner
 from posthouse.turns.order import Order
@@ -81,13 +82,13 @@ class Walk:
             try:
                 return self.start(order, secrets={})
             except TurnActive:
-                Turn(self.turns_root / (self.turns_root / ".last").read_text()).wait(30)
+                Turn(self.turns_root / (self.turns_root / ".last").read_text()).wait(LIMIT_SECONDS)
 
     def status(self, order: Order) -> str | None:
         """What became of *order*; None when nothing was ordered."""
         if not (self.turns_root / order.turn_id).exists():
             return None
-        return Turn(self.turns_root / order.turn_id).wait(30).status
+        return Turn(self.turns_root / order.turn_id).wait(LIMIT_SECONDS).status
 
     def has_bridge_finished(self, order: Order) -> bool:
         """Whether the bridge got past its last step: only then does it say so in the pane.
@@ -116,7 +117,7 @@ def test_a_starter_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
         was_killed = dies_at(
             step, partial(runner.start, walk.tmux, "agent", walk.turns_root, order, secrets={})
         )
-        second = walk.start_next(walk.order(2 * step + 1, f"[[say second {step}]]")).wait(30)
+        second = walk.start_next(walk.order(2 * step + 1, f"[[say second {step}]]")).wait(LIMIT_SECONDS)
         outcomes.append(walk.status(order))
 
         assert walk.is_true(order, outcomes[-1]), (step, outcomes)
@@ -154,7 +155,7 @@ def test_an_interrupt_cut_off_anywhere_is_finished_or_never_was(walk: Walk, even
         eventually(turn.stdout_path.read_text)
         was_killed = dies_at(step, turn.interrupt)
         was_asked = (walk.turns_root / turn.turn_id / "interrupt.json").exists()
-        statuses.append(turn.wait(30 if was_asked else 0).status)
+        statuses.append(turn.wait(LIMIT_SECONDS if was_asked else 0).status)
         turn.kill()
 
         assert statuses[-1] == ("interrupted" if was_asked else "active")

@@ -11,6 +11,7 @@ from posthouse.support import processes
 from posthouse.terminal import session
 from posthouse.terminal.client import NoServer, Tmux
 from posthouse.terminal.screen import plain
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
 from posthouse.turns.order import Order
 from posthouse.turns.runner import BridgeDied, TurnActive, TurnExists
@@ -39,9 +40,9 @@ def test_turns_run_one_after_the_other_in_the_same_pane(
     """Each is kept, and the pane shows the newest."""
     pane = session.agent_pane(tmux, "agent").pane_id
     first = start(make_order(f"echo one; {RESULT}"))
-    first.wait(30)
+    first.wait(LIMIT_SECONDS)
     second = start(make_order(f"echo two; {RESULT}"))
-    second.wait(30)
+    second.wait(LIMIT_SECONDS)
 
     assert [(turn.turn_id, turn.state().status) for turn in runner.turns_of(turns_root)] == [
         (first.turn_id, "completed"),
@@ -71,7 +72,7 @@ def test_while_a_turn_is_active_no_other_starts(
 def test_the_next_turn_starts_when_the_old_group_is_gone(start: StartTurn, make_order: MakeOrder) -> None:
     """What an ended turn left running is ended first, its own leader being long dead."""
     first = start(make_order(f"trap '' TERM; sleep 300 & echo $!; {RESULT}"))
-    first.wait(30)
+    first.wait(LIMIT_SECONDS)
     left = processes.identify(int(first.stdout_path.read_text().split()[0]))
     assert left is not None
     assert left.is_alive()
@@ -86,7 +87,7 @@ def test_an_id_is_used_once(start: StartTurn, make_order: MakeOrder) -> None:
     """A caller that asks again after a crash does not get a second run."""
     order = make_order(RESULT)
     first = start(order)
-    before = first.wait(30)
+    before = first.wait(LIMIT_SECONDS)
 
     with pytest.raises(TurnExists):
         start(order)
@@ -144,7 +145,7 @@ def test_a_bridge_that_dies_early_is_a_clear_error(
 
     state = runner.turns_of(turns_root)[0].state()
     assert (state.status, state.error) == ("failed", "never started: its bridge ended too early")
-    assert start(make_order(RESULT)).wait(30).status == "completed"
+    assert start(make_order(RESULT)).wait(LIMIT_SECONDS).status == "completed"
 
 
 def test_closing_the_session_ends_the_turn(tmux: Tmux, start: StartTurn, make_order: MakeOrder) -> None:
@@ -152,7 +153,7 @@ def test_closing_the_session_ends_the_turn(tmux: Tmux, start: StartTurn, make_or
     turn = start(make_order("sleep 300"))
 
     session.kill(tmux, "agent")
-    state = turn.wait(30)
+    state = turn.wait(LIMIT_SECONDS)
 
     assert (state.status, state.error) == ("interrupted", "stopped on request (the pane was closed)")
 

@@ -18,7 +18,7 @@ from posthouse.gateway.host.host import Host
 
 _QUESTION_SECONDS = 5.0
 #: Longer than any attach waits; then its caller has gone.
-_ANSWER_SECONDS = 60.0
+_ANSWER_SECONDS = 90.0
 _MAX_CALLERS = 64
 _BACKLOG = 128
 #: Process, user and group of the other end.

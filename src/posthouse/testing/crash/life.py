@@ -19,8 +19,8 @@ from posthouse.contracts import names
 from posthouse.gateway import __main__ as entry
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints
+from posthouse.testing.waiting import LIMIT_SECONDS
 
-_SECONDS = 60.0
 _POLL_SECONDS = 0.005
 #: What a process says when it is killed at a step.
 DEATH_NOTE = "crashpoint: "
@@ -57,12 +57,12 @@ class Life:
         """Set the fuse of the running process; it is set when this returns."""
         self._fuse.write_text(fuse)
         os.kill(self.pid, signal.SIGUSR1)
-        if not select.select([self._armed], [], [], _SECONDS)[0] or not os.read(self._armed, 1):
+        if not select.select([self._armed], [], [], LIMIT_SECONDS)[0] or not os.read(self._armed, 1):
             raise Death(f"it could not be armed: {self._said.read_text()}")
 
     def wait(self) -> int:
         """Wait for its end; its exit code, below 0 the signal that killed it."""
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not self.is_over:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"it does not end: {self._said.read_text()}")
@@ -97,7 +97,7 @@ class GatewayLife(Life):
         Raises:
             Death: It died on the way.
         """
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while time.monotonic() < deadline and not self.is_over:
             there = attach.live(self._session)
             if there is not None and there.pid == self.pid:

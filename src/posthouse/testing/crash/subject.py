@@ -26,9 +26,9 @@ from posthouse.terminal.screen import plain
 from posthouse.testing.crash.judging import Story
 from posthouse.testing.crash.life import GatewayLife
 from posthouse.testing.house import House
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
 
-_SECONDS = 60.0
 #: Each look is a question to the gateway, and a step of its own.
 _POLL_SECONDS = 0.03
 #: Who types does not take so long: a text that stands there longer was left by somebody who died.
@@ -87,7 +87,7 @@ class Subject:
         self, method: str, path: str, body: Mapping[str, Any] | None = None, key: str | None = None
     ) -> Answered:
         """One question to the gateway."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=LIMIT_SECONDS)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -200,7 +200,7 @@ class Subject:
                 lost.add(titles.get(event.get("reminder_id")))
         return text in lost
 
-    def until(self, condition: Callable[[], object], *, seconds: float = _SECONDS) -> bool:
+    def until(self, condition: Callable[[], object], *, seconds: float = LIMIT_SECONDS) -> bool:
         """Wait for *condition*; False when it did not come."""
         deadline = time.monotonic() + seconds
         while not condition():

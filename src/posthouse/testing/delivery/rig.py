@@ -22,9 +22,9 @@ from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, Typist
 from posthouse.testing.delivery.judging import Attempt
 from posthouse.testing.delivery.trials import Trial
+from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.tool import Tool
 
-_READY_SECONDS = 90.0
 _DRAFT = "half a thought"
 _LOOK_SECONDS = 0.05
 
@@ -85,7 +85,7 @@ async def _run(
 
 async def _until_received(subject: Subject, made: Session, attempts: Sequence[Attempt]) -> None:
     """Let the agent pass on what it took: it may look ready before it does, and would be stopped too soon."""
-    deadline = time.monotonic() + _READY_SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     taken = [attempt.trial.mark for attempt in attempts if attempt.claim == "submitted"]
     while time.monotonic() < deadline:
         received = "\n".join(subject.received(made))
@@ -119,9 +119,9 @@ class _Hands:
         """Wait until the agent is ready again.
 
         Raises:
-            AssertionError: It is not, for a minute and a half.
+            AssertionError: It is not, for minutes.
         """
-        surface = await self._typist.wait_ready(_READY_SECONDS)
+        surface = await self._typist.wait_ready(LIMIT_SECONDS)
         assert surface.state == "ready", f"the agent did not become ready: {surface}"
 
     async def attempt(self, trial: Trial, slow_prompt: str) -> Attempt:
@@ -153,7 +153,7 @@ class _Hands:
         return attempt
 
     async def _until(self, holds: Callable[[str], bool]) -> None:
-        deadline = time.monotonic() + _READY_SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not holds((surface := await self._typist.surface()).state):
             assert time.monotonic() < deadline, f"never seen; last {surface}"
             await asyncio.sleep(_LOOK_SECONDS)
