@@ -101,7 +101,7 @@ def main() -> int:
     arguments = _arguments()
     sizes = Sizes(accepted=800, asked=1500, commits=400, idle_seconds=arguments.idle_seconds)
     if arguments.quick:
-        sizes = Sizes(accepted=40, asked=50, commits=20, idle_seconds=1.0)
+        sizes = Sizes(accepted=40, asked=50, commits=20, idle_seconds=0.2)
     with tempfile.TemporaryDirectory(prefix="posthouse-bench-") as folder, ExitStack() as stack:
         benches = stack.enter_context(_benches(Path(folder)))
         rounds = [

@@ -7,11 +7,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from posthouse.attaching.companions import Companions
+from posthouse.errors import PosthouseError
+from posthouse.sessions.agents import Agents
+from posthouse.sessions.registry import Registry
+from posthouse.sessions.roots import Roots
+from posthouse.terminal.client import Server
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 _BIN = Path(sys.executable).parent
@@ -87,9 +94,17 @@ class Commands:
         ).stdout
 
     def end_everything(self) -> None:
-        """Stop every agent with its gateway, then the tmux server."""
-        for agent in self.json("agents", "list")["agents"]:
-            self.run("agents", "stop", agent["agent_id"])
+        """Stop every agent with its gateway, then the tmux server. Not by commands: each costs a second."""
+        roots = Roots(
+            registry=self.folder / "registry",
+            runtime=self.folder / "runtime",
+            mailbox=self.folder / "mailbox",
+        )
+        server = Server(self.environment["POSTHOUSE_TMUX_SOCKET"])
+        agents = Agents(roots, Registry(roots.registry), server, Companions())
+        for agent in agents.registered():
+            with suppress(PosthouseError):  # a test may leave one that nobody can stop
+                agents.stop(agent)
         self.tmux("kill-server")
 
 

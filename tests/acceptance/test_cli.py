@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
 
 
+@pytest.mark.ordinary_user
 def test_both_names_are_one_program(posthouse: "Commands") -> None:
     """`houmao-mgr` is `posthouse` under the contract's name, and speaks of itself by it."""
     assert posthouse.ok("--version") == f"posthouse {__version__}\n"
@@ -71,6 +72,7 @@ def test_a_reader_that_leaves_is_no_error(posthouse: "Commands") -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.ordinary_user
 def test_a_bad_root_is_one_line(posthouse: "Commands") -> None:
     """A wrong variable is named together with what it should be."""
     done = posthouse.run("agents", "list", more={"HOUMAO_GLOBAL_REGISTRY_DIR": "relative"})
@@ -90,6 +92,7 @@ def test_doctor_works_without_tmux_and_says_how_to_get_it(posthouse: "Commands",
     assert tmux["get"].endswith("apt-get install -y tmux")
 
 
+@pytest.mark.ordinary_user
 def test_doctor_is_content_with_python_and_tmux(posthouse: "Commands", tmp_path: Path) -> None:
     """What is missing but not needed is shown with what it would enable, and is no failure."""
     tmux = tmp_path / "tmux"
@@ -129,6 +132,7 @@ def test_bash_completes(posthouse: "Commands", words: list[str], candidates: lis
     assert done.stdout.split() == candidates
 
 
+@pytest.mark.ordinary_user
 def test_a_removed_working_directory_is_no_obstacle(posthouse: "Commands") -> None:
     """A command that needs no folder works where the shell's own was removed."""
     posthouse.workdir.rmdir()

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ def _launch(posthouse: "Commands", name: str, *more: str) -> Any:
     return posthouse.json("agents", "launch", "--tool", "scripted", "--name", name, *more)
 
 
+@pytest.mark.ordinary_user
 def test_the_life_of_a_headless_agent(posthouse: "Commands") -> None:
     """Launched, listed, asked, looked at, stopped, started again: with its conversation kept."""
     launched = _launch(posthouse, "one", "--headless")
@@ -54,6 +56,7 @@ def test_the_life_of_a_headless_agent(posthouse: "Commands") -> None:
     assert posthouse.tmux("list-sessions", "-F", "#{session_name}").split() == [launched["tmux_session_name"]]
 
 
+@pytest.mark.ordinary_user
 def test_the_life_of_a_tui_agent(posthouse: "Commands") -> None:
     """A prompt is typed, and the answer comes from the agent's own transcript."""
     launched = _launch(posthouse, "two")
@@ -190,9 +193,11 @@ def test_a_frozen_tmux_server_is_named_and_nothing_is_touched(posthouse: "Comman
     os.kill(server, signal.SIGSTOP)
     try:
         verbs = [("prompt", "one", "hi"), ("stop", "one"), ("relaunch", "one"), ("attach", "one")]
-        refused = [posthouse.run("agents", *words) for words in verbs]
-        listed = posthouse.run("agents", "list")
-        doctor = posthouse.json("doctor")
+        asked = [("agents", *words) for words in verbs]
+        with ThreadPoolExecutor() as people:  # all at once: each of them waits
+            *refused, listed, doctor = people.map(
+                lambda words: posthouse.run(*words), [*asked, ("agents", "list"), ("doctor", "--json")]
+            )
     finally:
         os.kill(server, signal.SIGCONT)
 
@@ -200,7 +205,8 @@ def test_a_frozen_tmux_server_is_named_and_nothing_is_touched(posthouse: "Comman
         assert (one.returncode, one.stdout) == (1, "")
         assert one.stderr.startswith(f"error: agent 'one' can't be reached: {reason}")
     assert (listed.returncode, listed.stderr.startswith(f"one: {reason}")) == (0, True)
-    assert (doctor["live"]["agents"], doctor["live"]["unknown"]) == (0, 1)
+    live = json.loads(doctor.stdout)["live"]
+    assert (doctor.returncode, live["agents"], live["unknown"]) == (0, 0, 1)
     assert [one["gateway"] for one in posthouse.json("agents", "list")["agents"]] == [launched["gateway"]]
     assert posthouse.ok("agents", "prompt", "one", "--wait", "[[say thawed]]") == "thawed\n"
 
@@ -249,6 +255,7 @@ def test_a_prompt_that_still_waits_is_not_said_to_be_at_work(posthouse: "Command
     assert state["evidence"].startswith("a person scrolls in its terminal")
 
 
+@pytest.mark.ordinary_user
 def test_a_secret_reaches_the_agent_and_nothing_else(posthouse: "Commands") -> None:
     """`--env K` takes the caller's value to the program; it lies in one 0600 file and nowhere else."""
     secret = "s3cr3t-" + hashlib.sha256(str(time.time_ns()).encode()).hexdigest()
@@ -384,6 +391,7 @@ def _command_lines() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.ordinary_user
 def test_a_gateway_lives_in_a_window_or_by_itself(posthouse: "Commands") -> None:
     """`attach` opens a window beside the agent's, `--background` a process; what was wished is kept."""
     made = _launch(posthouse, "one", "--headless", "--no-gateway")

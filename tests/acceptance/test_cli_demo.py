@@ -59,6 +59,7 @@ _ALIVE = {"demo-headless": "healthy", "demo-tui": "healthy"}
 _STOPPED = {"demo-headless": "stopped", "demo-tui": "stopped"}
 
 
+@pytest.mark.ordinary_user
 def test_the_demo_stays_until_ctrl_c(demo: Demo) -> None:
     """Two agents with gateways answer while it runs; Ctrl-C stops both."""
     process, table = demo.up()

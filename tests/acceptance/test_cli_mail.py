@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ def _until(condition: Callable[[], Any]) -> Any:
     return value
 
 
+@pytest.mark.ordinary_user
 def test_one_agent_writes_and_the_other_answers(posthouse: "Commands") -> None:
     """A letter goes from one agent to another and back, its sender sees how far it has come."""
     _launch(posthouse, "ann")

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
 
@@ -40,6 +42,7 @@ def test_skills_come_with_the_mailbox_and_a_persons_own_stay(posthouse: "Command
     assert f"{folder / _NAMES[0] / 'SKILL.md'} is not ours" in again.stderr
 
 
+@pytest.mark.ordinary_user
 def test_an_agent_is_launched_with_skills_in_a_home_that_the_user_brings(posthouse: "Commands") -> None:
     """A prepared home gets them beside what is in it, and twice is as once."""
     first = posthouse.json("agents", "launch", "--tool", "scripted", "--name", "ann", "--headless")

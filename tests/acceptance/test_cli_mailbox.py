@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from posthouse.mailbox import Draft
 from posthouse.mailbox.filesystem.mailbox import open_mailbox
 
@@ -17,6 +19,7 @@ def _root(posthouse: "Commands") -> Path:
     return Path(posthouse.environment["HOUMAO_GLOBAL_MAILBOX_DIR"])
 
 
+@pytest.mark.ordinary_user
 def test_a_root_is_made_used_repaired_and_exported(posthouse: "Commands", tmp_path: Path) -> None:
     """From nothing to a copy of everything, with the commands alone."""
     missing = posthouse.run("mailbox", "status")

@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pytest
+
 from posthouse.contracts import telling_files as tf
 from posthouse.gateway.telling.targets import TargetFiles
 from posthouse.testing.waiting import LIMIT_SECONDS
@@ -42,6 +44,7 @@ def _until_told(path: Path) -> Any:
     return notice
 
 
+@pytest.mark.ordinary_user
 def test_a_secret_is_kept_and_never_shown(posthouse: "Commands") -> None:
     """Only where it lies is told."""
     posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--headless")

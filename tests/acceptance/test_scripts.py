@@ -121,6 +121,7 @@ def command_of(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout.splitlines()[0]
 
 
+@pytest.mark.ordinary_user
 def test_the_first_start_sets_up_and_the_second_says_nothing(machine: Machine) -> None:
     """Set-up is done once, with a line per step, and is silent when there is nothing to do."""
     first = machine.run("run", "agents", "list")
@@ -360,6 +361,7 @@ def test_a_system_without_a_new_enough_python_is_told_so(machine: Machine) -> No
     assert said(done)[-1] == f"still missing after the installation: python3.11-venv. {needs}"
 
 
+@pytest.mark.ordinary_user
 @pytest.mark.needs_host("ordinary user")
 def test_a_folder_that_cannot_be_written_is_named(machine: Machine) -> None:
     """A clone on a read-only place says so in one line."""
@@ -387,6 +389,17 @@ def test_test_runs_every_stage_and_adds_up(machine: Machine) -> None:
     ]
     assert closing == ["failed: mypy", "4 skipped: needs root", "6 passed, 0 failed, 4 skipped"]
     assert done.returncode == 1
+
+
+def test_test_has_a_part_for_an_ordinary_user(machine: Machine) -> None:
+    """It runs what may go otherwise without root's rights, which is what root's own run asks for."""
+    machine.run("test", "--ordinary-user")
+
+    assert [re.sub(r"-n \d+", "-n N", call) for call in machine.calls()[-2:]] == [
+        "pytest -n N --dist worksteal -m not serial and ordinary_user tests/acceptance",
+        "pytest -m serial and ordinary_user tests/acceptance",
+    ]
+    assert "./test --ordinary-user" in (ROOT / "test").read_text().partition("run_in_copy() {")[2]
 
 
 def test_test_passes_its_words_to_pytest(machine: Machine) -> None:

@@ -115,6 +115,7 @@ def installing(folder: Path) -> str:
     return f"installing the agent CLIs once, about 770 MB, in {folder}"
 
 
+@pytest.mark.ordinary_user
 def test_the_first_start_installs_and_the_second_says_nothing(machine: Machine) -> None:
     """The CLIs are installed once, outside the clone, where the tests look for them."""
     first = machine.run()
@@ -145,6 +146,7 @@ def test_a_folder_that_was_named_is_taken_as_it_is(machine: Machine) -> None:
     assert (done, machine.calls()) == ((0, Path("/srv/clis"), []), [])
 
 
+@pytest.mark.ordinary_user
 @pytest.mark.parametrize("home", ["", "/proc/home"], ids=["no home", "one that cannot be written"])
 def test_without_a_place_the_way_out_is_named(machine: Machine, home: str) -> None:
     """Where there is no cache to write to, set-up says how to name one, and the other tests still run."""
@@ -250,6 +252,7 @@ def test_a_node_that_went_away_is_replaced(machine: Machine) -> None:
     assert machine.calls() == [f"pip install {machine.folder}/clone/scripts/agent-clis/node.lock"]
 
 
+@pytest.mark.ordinary_user
 def test_others_may_read_what_is_shared_with_them(machine: Machine) -> None:
     """Shared CLIs take no second room on the disk, and are readable whatever the owner's umask is."""
     shared = machine.folder / "shared"

@@ -1,4 +1,4 @@
-"""The rule for skips in tests/conftest.py, on a pytest run of its own."""
+"""The rules for skips and second tries in tests/conftest.py, on a pytest run of their own."""
 
 import os
 import re
@@ -16,6 +16,19 @@ OPTIONS = ("-rA", "--continue-on-collection-errors", "-p", "no:cacheprovider", "
 
 HERE, ELSEWHERE = ("root", "ordinary user") if os.geteuid() == 0 else ("ordinary user", "root")
 REASON_HERE = "needs an ordinary user: root is refused nothing" if os.geteuid() == 0 else "needs root"
+
+#: A test with a vendor's CLI, as far as the rule can see, that knows how often it was tried.
+TRIES = """
+        from pathlib import Path
+        import pytest
+        @pytest.fixture
+        def agent_clis(): ...
+        def tries():
+            noted = Path(__file__).with_suffix(".tries")
+            with noted.open("a") as file:
+                file.write(".")
+            return len(noted.read_text())
+""".strip()
 
 MODULES = {
     "test_skips_by_itself.py": """
@@ -37,6 +50,25 @@ MODULES = {
         @pytest.mark.needs_host("{HERE}")
         def test_it(): ...
     """,
+    "test_waits_in_vain_at_first.py": f"""
+        {TRIES}
+        class NeverHappened(AssertionError): ...
+        def test_it(agent_clis):
+            if tries() == 1:
+                raise NeverHappened
+    """,
+    "test_is_wrong_at_first.py": f"""
+        {TRIES}
+        def test_it(agent_clis):
+            assert tries() == 2
+    """,
+    "test_waits_in_vain_for_our_own.py": f"""
+        {TRIES}
+        class NeverHappened(AssertionError): ...
+        def test_it():
+            if tries() == 1:
+                raise NeverHappened
+    """,
     "test_is_expected_to_fail.py": """
         import pytest
         @pytest.mark.xfail(reason="known")
@@ -46,9 +78,12 @@ MODULES = {
 }
 
 
-@pytest.mark.parametrize("parallel", [False, True], ids=["alone", "in workers"])
-def test_only_what_the_machine_cannot_do_is_skipped(tmp_path: Path, parallel: bool) -> None:
-    """A skip that set-up could have prevented is a failure; any other is counted with its reason."""
+@pytest.mark.parametrize(
+    "parallel",
+    [pytest.param(False, marks=pytest.mark.ordinary_user, id="alone"), pytest.param(True, id="in workers")],
+)
+def test_only_what_the_machine_cannot_do_is_skipped_or_repeated(tmp_path: Path, parallel: bool) -> None:
+    """A skip that set-up could have prevented fails; only waiting for a vendor's CLI is repeated."""
     shutil.copy(CONFTEST, tmp_path / "conftest.py")
     for name, source in MODULES.items():
         (tmp_path / name).write_text(textwrap.dedent(source))
@@ -66,9 +101,16 @@ def test_only_what_the_machine_cannot_do_is_skipped(tmp_path: Path, parallel: bo
 
     assert sorted(re.findall(r"^(?:PASSED|FAILED|ERROR|XFAIL) \w+", done.stdout, re.MULTILINE)) == [
         "ERROR test_whole_module_skips_by_itself",
+        "FAILED test_is_wrong_at_first",
         "FAILED test_skips_by_itself",
+        "FAILED test_waits_in_vain_for_our_own",
         "PASSED test_can_run_here",
+        "PASSED test_waits_in_vain_at_first",
         "XFAIL test_is_expected_to_fail",
     ]
-    tally = (tmp_path / "tally").read_text().splitlines()
-    assert tally == ["passed\t1", "failed\t2", f"skipped\t1\t{REASON_HERE}"]
+    assert (tmp_path / "tally").read_text().splitlines() == [
+        "passed\t2",
+        "failed\t4",
+        f"skipped\t1\t{REASON_HERE}",
+        "repeated\t1\ttest_waits_in_vain_at_first.py::test_it",
+    ]

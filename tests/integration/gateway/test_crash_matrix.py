@@ -1,12 +1,12 @@
-"""A hundred deaths of the crash matrix, chosen so that every step is visited; the bench plays thousands."""
+"""Deaths of the crash matrix, chosen so that each leaves something else; the bench plays thousands."""
 
 import pytest
 
 from posthouse.testing.crash import plan, working
 from posthouse.testing.crash.trial import WRONG, Result
 
-_PARTS = 4
-_CHOSEN = 104
+_PARTS = 3
+_CHOSEN = 76
 
 
 @pytest.mark.parametrize("part", range(_PARTS))

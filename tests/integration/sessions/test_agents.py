@@ -28,23 +28,14 @@ from posthouse.sessions.start import AgentDied
 from posthouse.support import processes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
+from posthouse.testing.companions import NoCompanions
 from posthouse.testing.waiting import LIMIT_SECONDS
-
-
-class _NoCompanions:
-    """Nothing runs beside these sessions."""
-
-    def open_mailbox(self, made: Session) -> None: ...
-
-    def end_turn(self, found: Session) -> None: ...
-
-    def detach_gateway(self, found: Session) -> None: ...
 
 
 @pytest.fixture
 def agents(tmp_path: Path, tmux_server: Server) -> Agents:
     roots = Roots(registry=tmp_path / "registry", runtime=tmp_path / "runtime", mailbox=tmp_path / "mailbox")
-    return Agents(roots, Registry(roots.registry), tmux_server, _NoCompanions())
+    return Agents(roots, Registry(roots.registry), tmux_server, NoCompanions())
 
 
 def _spec(folder: Path, name: str = "gpu", *, headless: bool = True, **more: object) -> LaunchSpec:
@@ -300,7 +291,7 @@ def test_a_session_of_another_server_is_never_touched(
 ) -> None:
     """Every command asks the server that the session was recorded with."""
     made = agents.launch(_spec(tmp_path))
-    elsewhere = Agents(agents.roots, agents.registry, other_tmux_server, _NoCompanions())
+    elsewhere = Agents(agents.roots, agents.registry, other_tmux_server, NoCompanions())
     terminal.create(
         Tmux(other_tmux_server), made.tmux_session_name, working_directory=tmp_path, environment={}
     )
@@ -448,7 +439,7 @@ def test_a_frozen_tmux_server_gives_an_error_not_a_hang(
     agents: Agents, tmp_path: Path, frozen_tmux_server: Server
 ) -> None:
     """Listing says unknown with the reason; launching is refused with nothing written."""
-    stuck = Agents(agents.roots, agents.registry, frozen_tmux_server, _NoCompanions())
+    stuck = Agents(agents.roots, agents.registry, frozen_tmux_server, NoCompanions())
 
     with pytest.raises(TmuxFrozen):
         stuck.launch(_spec(tmp_path))

@@ -4,11 +4,7 @@ Whatever dies: a prompt is carried out at most once, what the turn says about it
 own log, and the next turn starts.
 """
 
-import pickle
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,6 +16,7 @@ from posthouse.contracts import names
 from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.screen import plain
+from posthouse.testing.crash.calling import Caller, calling
 from posthouse.testing.truth import TruthLog
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.tool import Launch, Setup, TurnOrder
@@ -32,22 +29,6 @@ Eventually = Callable[[Callable[[], object]], None]
 
 #: More than any of them has.
 _MOST_STEPS = 60
-_ARMED = """
-import pickle, sys
-from posthouse.support import crashpoints
-steps, action = pickle.load(sys.stdin.buffer)
-crashpoints.arm(str(steps))
-action()
-"""
-
-
-def dies_at(step: int, action: Callable[[], object]) -> bool:
-    """Run *action* in a process that is killed at its step number *step*; False when it has fewer."""
-    done = subprocess.run(
-        [sys.executable, "-c", _ARMED], input=pickle.dumps((step, action)), capture_output=True, timeout=60
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
-    return done.returncode != 0
 
 
 class Walk:
@@ -105,16 +86,22 @@ class Walk:
 
 
 @pytest.fixture
+def caller() -> Iterator[Caller]:
+    with calling() as made:
+        yield made
+
+
+@pytest.fixture
 def walk(tmux: Tmux, tmp_path: Path, turns_root: Path) -> Walk:
     return Walk(tmux, tmp_path)
 
 
-def test_a_starter_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
+def test_a_starter_killed_anywhere_leaves_the_truth(walk: Walk, caller: Caller) -> None:
     """The turn ran once and says so, or did not and never will; the next one starts."""
     outcomes: list[str | None] = []
     for step in range(1, _MOST_STEPS):
         order = walk.order(2 * step, f"[[say first {step}]]")
-        was_killed = dies_at(
+        was_killed = caller.dies_at(
             step, partial(runner.start, walk.tmux, "agent", walk.turns_root, order, secrets={})
         )
         second = walk.start_next(walk.order(2 * step + 1, f"[[say second {step}]]")).wait(LIMIT_SECONDS)
@@ -147,13 +134,15 @@ def test_a_bridge_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
     assert set(statuses) == {"failed", "completed"}
 
 
-def test_an_interrupt_cut_off_anywhere_is_finished_or_never_was(walk: Walk, eventually: Eventually) -> None:
+def test_an_interrupt_cut_off_anywhere_is_finished_or_never_was(
+    walk: Walk, caller: Caller, eventually: Eventually
+) -> None:
     """Once it is on disk that the turn should end, it ends, whoever asked."""
     statuses: list[str] = []
     for step in range(1, _MOST_STEPS):
         turn = walk.start(walk.order(step, f"[[say {step}]] [[wait 300]]"), secrets={})
         eventually(turn.stdout_path.read_text)
-        was_killed = dies_at(step, turn.interrupt)
+        was_killed = caller.dies_at(step, turn.interrupt)
         was_asked = (walk.turns_root / turn.turn_id / "interrupt.json").exists()
         statuses.append(turn.wait(LIMIT_SECONDS if was_asked else 0).status)
         turn.kill()

@@ -18,6 +18,8 @@ _MOST_COMMITS = 8
 #: One trial in so many comes at a moment between steps.
 _MOMENTS_IN = 5
 _LONGEST_MILLISECONDS = 700
+#: Where a kill leaves what it leaves just before the renaming of the same file, or just after it.
+_ALIKE = ("write ", "fsync ")
 #: What takes seconds: a process of its own each time, or a poll that has to come.
 _SLOW = ("attach", "detach", "mail")
 
@@ -51,19 +53,25 @@ def trials(rows: list[Steps], count: int, seed: int) -> list[Trial]:
 
 
 def chosen(rows: list[Steps], count: int, seed: int) -> list[Trial]:
-    """*count* trials that together visit every step, quick ones rather than slow ones."""
+    """*count* trials that together visit every step that `is_its_own`, quick ones rather than slow ones."""
     chance = random.Random(seed)
     everything = matrix(rows)
     chance.shuffle(everything)
     everything.sort(key=lambda trial: (trial.scenario in _SLOW, trial.time > 1))
     first: dict[tuple[str, str], Trial] = {}
     for trial in everything:
-        first.setdefault((trial.victim, trial.step), trial)
+        if is_its_own(trial.step):
+            first.setdefault((trial.victim, trial.step), trial)
     others = [one for one in everything if one.scenario not in _SLOW and one not in first.values()]
     moments = _moments(rows, chance)
     left = count - len(first)
     more = [next(moments) for _ in range(left // 2)] + chance.sample(others, left - left // 2)
     return [*first.values(), *more]
+
+
+def is_its_own(step: str) -> bool:
+    """Whether a kill there leaves something that a kill at no other step leaves."""
+    return not step.startswith(_ALIKE)
 
 
 def _endlessly(everything: list[Trial], chance: random.Random) -> Iterator[Trial]:

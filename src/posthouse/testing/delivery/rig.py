@@ -20,6 +20,7 @@ from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.testing.companions import NoCompanions
 from posthouse.testing.delivery.judging import Attempt
 from posthouse.testing.delivery.trials import Trial
 from posthouse.testing.waiting import LIMIT_SECONDS
@@ -27,16 +28,6 @@ from posthouse.tools.tool import Tool
 
 _DRAFT = "half a thought"
 _LOOK_SECONDS = 0.05
-
-
-class _NoCompanions:
-    """Nothing runs beside this session."""
-
-    def open_mailbox(self, made: Session) -> None: ...
-
-    def end_turn(self, found: Session) -> None: ...
-
-    def detach_gateway(self, found: Session) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +45,7 @@ class Subject:
 def launched(subject: Subject, folder: Path, server: Server) -> Iterator[Session]:
     """The agent, launched into *folder*; stopped at the end with everything below it."""
     roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
-    agents = Agents(roots, Registry(roots.registry), server, _NoCompanions())
+    agents = Agents(roots, Registry(roots.registry), server, NoCompanions())
     made = agents.launch(subject.spec)
     try:
         yield made

@@ -28,16 +28,23 @@ def test_every_step_of_the_source_is_in_the_matrix() -> None:
 
 
 def test_the_chosen_ones_visit_every_recorded_step() -> None:
-    """Each victim dies at each of its steps at least once, and at moments between steps."""
+    """Each victim dies at least once wherever its death leaves something of its own, and between steps."""
     rows = plan.recorded()
     chosen = plan.chosen(rows, 120, seed=1)
 
     assert len(chosen) == 120
-    assert {(row.victim, step) for row in rows for step in row.steps} <= {
+    assert {(row.victim, step) for row in rows for step in row.steps if plan.is_its_own(step)} <= {
         (trial.victim, trial.step) for trial in chosen
     }
     assert any(trial.step == ANY_MOMENT for trial in chosen)
     assert chosen == plan.chosen(rows, 120, seed=1)
+
+
+def test_a_file_is_either_there_or_not() -> None:
+    """Before it is renamed the old one is there, afterwards the new one; a kill knows no other places."""
+    steps = ["write a.json", "fsync a.json", "rename a.json", "fsync the folder of a.json", "wrote a.json"]
+
+    assert [step for step in steps if plan.is_its_own(step)] == ["rename a.json", "wrote a.json"]
 
 
 def test_a_seed_says_which_trials_there_are() -> None:
