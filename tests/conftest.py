@@ -9,6 +9,7 @@ that is not ours may lose a key on a busy machine. A wrong value fails at once, 
 """
 
 import os
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -21,6 +22,10 @@ from hypothesis import HealthCheck, settings
 # How long an example takes says more about what else runs on the machine than about the code.
 settings.register_profile("posthouse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("posthouse")
+
+# Who is started in the background ignores Ctrl-C, and so would every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Where `./test` adds up the results of its several pytest runs.
 TALLY_VARIABLE = "POSTHOUSE_TALLY"

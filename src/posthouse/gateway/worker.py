@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import TypeVar
 
@@ -23,6 +23,8 @@ STRAY = "the agent instance that this request was accepted for was replaced befo
 _RETRY_SECONDS = 1.0
 #: A disk that refuses is asked ever more rarely.
 _LAST_RETRY_SECONDS = 30.0
+#: Longer than a commit takes on a slow disk; a full one must not keep a gateway from ending.
+_STOP_SECONDS = 5.0
 
 
 class Worker:
@@ -208,10 +210,13 @@ class Worker:
         else:
             crashpoints.reach("request carried out")
             result = Result(state="completed", ends_as="completed" if ends else None)
+        await _in_spite_of_a_stop(self._write_end(request_id, result))
+        return True
+
+    async def _write_end(self, request_id: str, result: Result) -> None:
         # What was told on the way goes before its end.
         await self._surely(self._book.ledger.flush)
         self._ended(await self._surely(lambda: self._queue.finish(request_id, result)))
-        return True
 
     def _failed(self, request_id: str, error: PosthouseError) -> Result:
         is_uncertain = self._book.is_uncertain(request_id, error)
@@ -231,3 +236,14 @@ class Worker:
                 self._log.error("an outcome can't be written; trying again", extra={"error": str(error)})
             await asyncio.sleep(delay)
             delay = min(delay * 2, _LAST_RETRY_SECONDS)
+
+
+async def _in_spite_of_a_stop(writing: Coroutine[None, None, None]) -> None:
+    """Do *writing*; whoever is cancelled meanwhile is so after it: what is on disk is told too."""
+    task = asyncio.ensure_future(writing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task], timeout=_STOP_SECONDS)
+        task.cancel()
+        raise

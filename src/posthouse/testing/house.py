@@ -100,7 +100,12 @@ class House:
     def settle(self, session: Session) -> None:
         """Wait until nothing is accepted or running."""
         client = self.client(session)
-        self.until(lambda: client.status()["queue_depth"] == 0)
+
+        def is_at_rest() -> bool:
+            status = client.status()  # an end is written a moment before it is told
+            return (status["queue_depth"], status["active_execution"]) == (0, "idle")
+
+        self.until(is_at_rest)
 
     def end(self) -> None:
         """End every gateway and turn; the tmux server is the caller's."""

@@ -29,6 +29,12 @@ from posthouse.web import token
 from posthouse.web.server import Server, bind
 
 
+def is_at_rest(gateway: Gateway) -> bool:
+    """Whether every request has its end, which is written a moment before it is told."""
+    status = gateway.status()
+    return (status.queue_depth, status.active_execution) == (0, "idle")
+
+
 def session_in(folder: Path) -> Session:
     """A session below *folder*, without a terminal."""
     root = folder / "runtime" / "sessions" / "claude_headless" / "claude_headless-1"

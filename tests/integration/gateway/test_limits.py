@@ -30,7 +30,7 @@ from posthouse.support import clock
 from posthouse.support.running_log import close_log, open_log
 from posthouse.testing.fake_mailbox import FakeMailbox
 from posthouse.testing.gateway import Answer, FakeAgent, call
-from posthouse.testing.served import opened, session_in
+from posthouse.testing.served import is_at_rest, opened, session_in
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 BINDING = Binding(host="127.0.0.1", port=1)
@@ -136,9 +136,9 @@ def test_a_full_queue_answers_429_with_the_reason(tmp_path: Path) -> None:
             answers = [await ask(prompt(text)) for text in ("waits", "waits too", "too much")]
             interrupted = await ask(INTERRUPT)
             agent.let_go()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
             later = await ask(prompt("later"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert [one.status for one in (*answers, interrupted, later)] == [202, 202, 429, 202, 202]
         assert answers[2].body == {
@@ -173,7 +173,7 @@ def test_a_full_disk_refuses_and_takes_requests_again_when_there_is_room(
             assert rows(session) == [("first", "running")]
             filler.unlink()
             second = await ask(prompt("second"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert [one.status for one in (first, *refused, second)] == [202, 503, 503, 503, 202]
         assert refused[0].body == {"detail": "the queue could not be written: database or disk is full"}
@@ -259,7 +259,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, monkeypatch: pytest.
                 monkeypatch.setattr(clock, "now", lambda jump=jump: noon + jump)
                 await ask(prompt(str(number)))
             agent.be_ready()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert [one.text for one in agent.received] == ["0", "1", "2", "3", "4"]
 

@@ -12,6 +12,7 @@ from posthouse.contracts.gateway_http import Request
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -37,7 +38,7 @@ def test_only_the_strongest_command_reaches_the_agent(
             for one in (prompt("/compact"), INTERRUPT, prompt("/new"), prompt("/clear"), prompt("then this")):
                 ids.append((await gateway.submit(one)).request_id)
             made.be_ready()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert [one.text for one in made.received] == ["/new", "then this"]
 
@@ -70,7 +71,7 @@ def test_an_intent_that_comes_while_another_waits_joins_it(opened: Opener, until
             await until(lambda: made.waits_begun == 1)
             await gateway.submit(prompt("/new"))
             made.be_ready()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert [one.text for one in made.received] == ["/new"]
 

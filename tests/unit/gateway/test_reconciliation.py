@@ -20,6 +20,7 @@ from posthouse.queue import NothingToDecide
 from posthouse.queue.epochs import DISCARDED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent, call
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -73,7 +74,7 @@ def test_replay_gives_the_old_work_to_the_new_agent(
             await replaced(made, gateway, until)
             result = await gateway.reconcile(decision("replay"))
             await gateway.submit(prompt("new"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
             assert gateway.status().managed_agent_recovery == "idle"
 
         assert [one.text for one in made.received] == ["old", "new"]
@@ -101,7 +102,7 @@ def test_discard_fails_the_old_work_with_that_reason(
             await replaced(made, gateway, until)
             await gateway.reconcile(decision("discard", epoch=2))
             await gateway.submit(prompt("new"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert [one.text for one in made.received] == ["new"]
 
@@ -174,7 +175,7 @@ def test_a_request_that_slipped_in_for_the_old_agent_is_failed(
             made.failure = AgentBusy("too late")
             made.let_go()
             await gateway.submit(prompt("new"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert [one.text for one in made.received] == ["old", "new"]
 

@@ -14,6 +14,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -62,7 +63,7 @@ def test_a_turn_that_was_left_running_is_waited_for_and_its_end_recorded(
             waiting = gateway.status()
             assert second.received == []
             second.end_left_turns()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert (waiting.active_execution, waiting.queue_depth) == ("running", 2)
         assert [one.text for one in second.received] == ["next", "last"]
@@ -86,7 +87,7 @@ def test_a_turn_that_never_began_holds_nobody_up(opened: Opener, until: Until, m
             await until(lambda: len(first.received) == 1)
         async with opened(agent()) as gateway:
             await gateway.submit(prompt("next"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
     asyncio.run(story())
 
@@ -105,10 +106,10 @@ def test_every_headless_turn_has_its_id_before_it_begins(opened: Opener, until: 
         async with opened(headless) as gateway:
             await gateway.submit(prompt("one", turn_id="mine"))
             await gateway.submit(prompt("two"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
         async with opened(tui) as gateway:
             await gateway.submit(prompt("three"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         ids = [one.turn_id for one in (*headless.received, *tui.received)]
         assert (ids[0], str(ids[1])[:5], ids[2]) == ("mine", "turn-", None)

@@ -18,6 +18,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -63,7 +64,7 @@ def test_an_accepted_prompt_is_carried_out_and_its_story_is_told(
             accepted = await gateway.submit(
                 prompt("hello", turn_id="turn-1", chat_session={"mode": "exact", "id": "c"})
             )
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert accepted.model_dump(exclude={"request_id", "accepted_at_utc"}) == {
             "request_kind": "submit_prompt",
@@ -93,7 +94,7 @@ def test_prompts_are_carried_out_one_by_one_in_order(opened: Opener, until: Unti
             await until(lambda: texts(made) == ["first"])
             during = gateway.status()
             made.let_go()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert (during.active_execution, during.queue_depth) == ("running", 3)
         assert texts(made) == ["first", "second", "third"]
@@ -112,7 +113,7 @@ def test_a_prompt_that_the_agent_refuses_is_failed_with_its_reason(
         async with opened(made) as gateway:
             await gateway.submit(prompt("bad"))
             await gateway.submit(prompt("good"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
     asyncio.run(story())
 
@@ -133,7 +134,7 @@ def test_a_fault_of_ours_fails_the_request_and_not_the_worker(
         async with opened(made) as gateway:
             await gateway.submit(prompt("unlucky"))
             await gateway.submit(prompt("lucky"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
     asyncio.run(story())
 
@@ -153,7 +154,7 @@ def test_a_prompt_that_reached_nobody_is_tried_again(
         async with opened(made) as gateway:
             await gateway.submit(prompt("patient"))
             await until(lambda: len(made.received) == 2)
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
     asyncio.run(story())
 
@@ -172,7 +173,7 @@ def test_waiting_for_readiness_does_not_hold_the_slot(opened: Opener, until: Unt
             waiting = gateway.status()
             assert made.received == []
             made.be_ready()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert (waiting.active_execution, waiting.queue_depth) == ("idle", 1)
         assert texts(made) == ["later"]
@@ -212,7 +213,7 @@ def test_an_interrupt_of_an_idle_agent_does_nothing(
         made = agent()
         async with opened(made) as gateway:
             await gateway.submit(INTERRUPT)
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
     asyncio.run(story())
 
@@ -268,7 +269,7 @@ def test_an_agent_that_returns_is_given_what_waited(opened: Opener, until: Until
             made.be_ready()
             await until(lambda: gateway.status().request_admission == "blocked_unavailable")
             made.appear("one")
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert texts(made) == ["patient"]
 
@@ -321,7 +322,7 @@ def test_the_next_gateway_carries_on_what_waited(opened: Opener, until: Until) -
         async with opened(first) as gateway:
             await gateway.submit(prompt("patient"))
         async with opened(second) as gateway:
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert (texts(first), texts(second)) == ([], ["patient"])
 
@@ -354,7 +355,7 @@ def test_no_prompt_is_in_log_or_events(opened: Opener, until: Until, made_sessio
     async def story() -> None:
         async with opened(agent()) as gateway:
             await gateway.submit(prompt("whisper"))
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
     asyncio.run(story())
 

@@ -14,6 +14,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import Answer, FakeAgent, call
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -213,7 +214,7 @@ def test_refused_and_queued_prompts_do_not_take_the_override(opened: Opener, unt
             refused = await ask(gateway, "POST", "/v1/control/prompt", {"prompt": "x"})
             kept = (await state(gateway))["chat_session"]["next_prompt_override"]
             made.let_go()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert (refused.status, kept, made.received[0].chat_mode) == (409, {"mode": "new"}, None)
 

@@ -14,6 +14,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.testing.gateway import Answer, FakeAgent, call
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -171,7 +172,7 @@ def test_keys_do_not_go_into_a_paste(opened: Opener, until: Until, monkeypatch: 
             await until(lambda: len(made.received) == 1)
             answer = await send(gateway, {"sequence": "x"})
             made.let_go()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert (answer.status, made.pressed) == (409, [])
         assert answer.body["detail"].endswith("is being given to the agent right now; try again in a moment")

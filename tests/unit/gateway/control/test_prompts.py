@@ -16,6 +16,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import Answer, FakeAgent, call
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -368,7 +369,7 @@ def test_queued_work_goes_first(opened: Opener, until: Until) -> None:
             await call(app.build(gateway), "POST", "/v1/requests", QUEUED)
             answer = await ask(gateway, {"prompt": "direct"})
             made.be_ready()
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
 
         assert (answer.status, answer.body["detail"]["error_code"]) == (409, "not_ready")
         assert [one.text for one in made.received] == ["queued"]

@@ -13,6 +13,7 @@ from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import Answer, FakeAgent, call
+from posthouse.testing.served import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -93,7 +94,7 @@ def test_a_tuis_prompt_is_completed_when_its_turn_ends_and_not_before(opened: Op
         made = agent(is_headless=False)
         async with opened(made) as gateway:
             request_id = await queued(gateway)
-            await until(lambda: gateway.status().queue_depth == 0)
+            await until(lambda: is_at_rest(gateway))
             during = await receipt(gateway, request_id, "?wait=30&until=acknowledged")
             made.end_turn("done at last")
             after = await receipt(gateway, request_id)

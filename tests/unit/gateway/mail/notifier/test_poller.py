@@ -11,6 +11,7 @@ import pytest
 from posthouse.gateway.mail.notifier import alarm
 from posthouse.mailbox import MailTrouble, NotifyBlock
 from posthouse.testing.mail_house import House, Opened
+from posthouse.testing.served import is_at_rest
 
 _ENABLE = {"interval_seconds": 3600}
 
@@ -39,7 +40,7 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 async def _carried_out(house: House) -> None:
-    await _until(lambda: house.gateway.status().queue_depth == 0)
+    await _until(lambda: is_at_rest(house.gateway))
 
 
 async def _received(house: House) -> str:
