@@ -2,7 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import Field, StringConstraints
+
+from posthouse.contracts.gateway_http import Query
 
 #: Of an id, more than any has.
 MAX_SINCE = 64
@@ -10,7 +12,7 @@ _KIND = "[a-z][a-z0-9_]{0,63}"
 KINDS = f"^{_KIND}(,{_KIND}){{0,63}}$"
 
 
-class EventsQuery(BaseModel):
+class EventsQuery(Query):
     #: Only these kinds, with commas between them.
     kinds: Annotated[str, StringConstraints(pattern=KINDS)] | None = None
     #: The id of the last event that is known already, or `start` for everything that is kept.

@@ -23,9 +23,18 @@ RequestKind = Literal["submit_prompt", "interrupt"]
 
 
 class Wire(BaseModel):
-    """A value on the wire: unknown fields are refused and nothing is coerced."""
+    """A value on the wire: unknown fields are refused and nothing is coerced.
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    pydantic works a model out at its first use: of more than a hundred, a process needs a few to start.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+class Query(BaseModel):
+    """What stands behind a question mark: text that is read as what it means, other names overlooked."""
+
+    model_config = ConfigDict(defer_build=True)
 
 
 class ChatSelector(Wire):
@@ -163,6 +172,8 @@ class Refusal(Wire):
 class InvalidField(BaseModel):
     """One thing that is wrong with a request."""
 
+    model_config = ConfigDict(defer_build=True)
+
     type: str
     loc: list[str | int]
     msg: str
@@ -172,5 +183,7 @@ class InvalidField(BaseModel):
 
 class Invalid(BaseModel):
     """The request does not have the shape that was asked for."""
+
+    model_config = ConfigDict(defer_build=True)
 
     detail: list[InvalidField]

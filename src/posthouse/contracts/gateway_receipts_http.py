@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
-from posthouse.contracts.gateway_http import Count, SchemaVersion, Wire
+from posthouse.contracts.gateway_http import Count, Query, SchemaVersion, Wire
 from posthouse.support import clock
 
 ReceiptState = Literal[
@@ -88,7 +88,7 @@ class ReceiptPage(Wire):
     next_cursor: str | None
 
 
-class ReceiptsQuery(BaseModel):
+class ReceiptsQuery(Query):
     state: ReceiptState | None = None
     kind: ReceiptKind | None = None
     #: Accepted at or after this time, in ISO 8601.
@@ -97,7 +97,7 @@ class ReceiptsQuery(BaseModel):
     cursor: Annotated[int, Field(ge=1)] | None = None
 
 
-class WaitQuery(BaseModel):
+class WaitQuery(Query):
     #: Seconds to wait for the end, or for the stage.
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0.0
     until: Literal["started", "typed", "submitted", "acknowledged"] | None = None

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from posthouse.contracts.gateway_http import NonBlank, Wire
+from posthouse.contracts.gateway_http import NonBlank, Query, Wire
 
 TriState = Literal["yes", "no", "unknown"]
 Phase = Literal["ready", "active", "unknown"]
@@ -185,7 +185,7 @@ class SnapshotHistory(Wire):
     entries: tuple[Snapshot, ...]
 
 
-class HistoryQuery(BaseModel):
+class HistoryQuery(Query):
     #: 0 or less: everything that is kept.
     limit: int = 100
 

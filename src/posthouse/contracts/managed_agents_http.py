@@ -7,11 +7,19 @@ in some cases; those models say so.
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints
+from pydantic import ConfigDict, Discriminator, Field, StringConstraints
 
 from posthouse.contracts import identity
 from posthouse.contracts.gateway_control_http import ChatState
-from posthouse.contracts.gateway_http import ChatSelector, Count, Execution, GatewayStatus, NonBlank, Wire
+from posthouse.contracts.gateway_http import (
+    ChatSelector,
+    Count,
+    Execution,
+    GatewayStatus,
+    NonBlank,
+    Query,
+    Wire,
+)
 from posthouse.contracts.gateway_tui_http import (
     Diagnostics,
     ParsedSurface,
@@ -64,7 +72,7 @@ class AgentList(Wire):
     agents: tuple[Identity, ...]
 
 
-class ListQuery(BaseModel):
+class ListQuery(Query):
     """Which agents are asked for; ours."""
 
     model_config = ConfigDict(extra="forbid")
@@ -217,11 +225,11 @@ class History(Wire):
     entries: tuple[HistoryEntry, ...]
 
 
-class HistoryQuery(BaseModel):
+class HistoryQuery(Query):
     limit: Annotated[int, Field(ge=1, le=500)] = 100
 
 
-class ManagedHistoryQuery(BaseModel):
+class ManagedHistoryQuery(Query):
     """The same on the newer path, which is content with less."""
 
     limit: Annotated[int, Field(ge=1, le=500)] = 50

@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from posthouse.contracts.gateway_events_http import KINDS, MAX_SINCE
+from posthouse.contracts.gateway_http import Query
 
 _MAX_AGENTS = 8000
 
 
-class ServerEventsQuery(BaseModel):
+class ServerEventsQuery(Query):
     #: Only events of these agents, by any of their names, with commas between them.
     agent: Annotated[str, Field(min_length=1, max_length=_MAX_AGENTS)] | None = None
     #: Only these kinds, with commas between them.

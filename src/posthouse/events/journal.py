@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from posthouse.contracts.gateway_events import CONTRACT_KINDS, PART_BEGUN
 from posthouse.events import past
 from posthouse.events.event import Event
@@ -20,6 +22,8 @@ _RECENT_BYTES = 256 << 10
 #: A longer line tells nothing that its beginning does not.
 _MAX_LINE_BYTES = 32 << 10
 _MAX_TEXT = 500
+#: A twentieth of what `json` takes, and every accepted request tells two events.
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Journal:
@@ -106,11 +110,11 @@ class Journal:
 
 
 def _encoded(kind: str, fields: Mapping[str, object]) -> bytes:
-    line = json.dumps({"kind": kind, **fields}, sort_keys=True, ensure_ascii=False).encode()
+    line = _encode({"kind": kind, **fields})
     if len(line) <= _MAX_LINE_BYTES:
         return line
     cut = {name: _cut(value) for name, value in fields.items()}
-    return json.dumps({"kind": kind, **cut}, sort_keys=True, ensure_ascii=False).encode()
+    return _encode({"kind": kind, **cut})
 
 
 def _cut(value: object) -> object:

@@ -6,7 +6,7 @@ All of it is derived; the queue is the authority. Written only when it changed.
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ class Publisher:
         self._log = log
         self._written: dict[Path, Mapping[str, Any]] = {}
         self._agent: tuple[str, str | None] | None = None
-        self._status: GatewayStatus | None = None
+        self._status: Callable[[], GatewayStatus] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def publish(self, status: GatewayStatus) -> None:
@@ -76,8 +76,8 @@ class Publisher:
         if self._write(gf.CURRENT_INSTANCE, msgspec.to_builtins(instance)):
             files.write_whole(self._root / gf.PID, f"{instance.pid}\n".encode(), durable=False)
 
-    def changed(self, status: GatewayStatus) -> None:
-        """Write *status* soon, together with what else changes by then. Never fails."""
+    def changed(self, status: Callable[[], GatewayStatus]) -> None:
+        """Write what *status* says a little later, together with what else changes by then. Never fails."""
         self._status = status
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_COALESCE_SECONDS, self._flush)
@@ -99,7 +99,7 @@ class Publisher:
         if self._status is None:
             return
         try:
-            self.publish(self._status)
+            self.publish(self._status())
         except OSError as error:
             # Readers see an old status; the live one is served all the same, and the next change tries again.
             self._log.warning("state files could not be written", extra={"error": str(error)})

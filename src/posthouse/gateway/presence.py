@@ -4,10 +4,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.driving.adapter import AgentAdapter
 from posthouse.errors import Conflict, Unavailable
 from posthouse.gateway import reconciliation
+from posthouse.gateway.status import Admission, admission_of
 from posthouse.queue import Choice, Decided, Instance, Queue
 
 
@@ -32,13 +32,11 @@ class Presence:
         adapter: AgentAdapter,
         log: logging.Logger,
         *,
-        status: Callable[[], GatewayStatus],
         on_decided: Callable[[Decided], None],
     ) -> None:
         self._queue = queue
         self._adapter = adapter
         self._log = log
-        self._status = status
         self._on_decided = on_decided
         self._looking = asyncio.Lock()
         #: None before the first.
@@ -69,11 +67,11 @@ class Presence:
             ReconciliationRequired: The agent was replaced.
             AgentUnavailable: The agent is not there.
         """
-        if self._status().request_admission == "blocked_unavailable":
+        if self._admission() == "blocked_unavailable":
             await self._adapter.look()
         # An agent that was replaced a moment ago must not pass for the old one.
         await self.observe()
-        admission = self._status().request_admission
+        admission = self._admission()
         if admission == "blocked_reconciliation":
             raise ReconciliationRequired(
                 "the agent behind this session was replaced; nobody has decided yet whether the new one "
@@ -101,4 +99,7 @@ class Presence:
         """The instance that may be given work; one that stands there but was not observed yet may not."""
         if self.instance is None or self._adapter.standing.instance_id != self.instance.instance_id:
             return None
-        return self.instance if self._status().request_admission == "open" else None
+        return self.instance if self._admission() == "open" else None
+
+    def _admission(self) -> Admission:
+        return admission_of(self._adapter.standing, self.instance)

@@ -79,7 +79,7 @@ class Gateway:
         self._slot = Slot()
         self._background = Background(log)
         self.limits = Limits(journal, on_over=self._limit_over)
-        self._presence = Presence(queue, adapter, log, status=self.status, on_decided=self._decided)
+        self._presence = Presence(queue, adapter, log, on_decided=self._decided)
         self.book = ReceiptBook(queue, adapter, journal, log, on_finished=self._taken_back)
         self.repeats = Repeats(queue.receipts, log)
         self._worker = Worker(
@@ -267,8 +267,8 @@ class Gateway:
         self._worker.wake()
 
     def _changed(self) -> None:
-        self._publisher.changed(self.status())
-        self.reminders.changed.set()
+        self._publisher.changed(self.status)
+        self.reminders.agent_changed()
         self.mail.agent_changed()
 
 

@@ -45,7 +45,7 @@ def epoch_of(instance: Instance | None) -> int:
 
 def derive(facts: Facts) -> GatewayStatus:
     """The status that follows from *facts*. Pure."""
-    connectivity, recovery, admission = _admission(facts.standing, facts.instance)
+    connectivity, recovery, admission = _standing(facts.standing, facts.instance)
     attach, binding = facts.attach, facts.binding
     return GatewayStatus(
         attach_identity=attach.attach_identity,
@@ -69,7 +69,12 @@ def derive(facts: Facts) -> GatewayStatus:
     )
 
 
-def _admission(standing: Standing, instance: Instance | None) -> tuple[Connectivity, Recovery, Admission]:
+def admission_of(standing: Standing, instance: Instance | None) -> Admission:
+    """Whether a request is accepted now; a small part of the status, asked much more often. Pure."""
+    return _standing(standing, instance)[2]
+
+
+def _standing(standing: Standing, instance: Instance | None) -> tuple[Connectivity, Recovery, Admission]:
     if standing.connectivity == "unavailable" or instance is None:
         return "unavailable", "awaiting_rebind", "blocked_unavailable"
     if not instance.is_decided:

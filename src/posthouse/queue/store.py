@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
+
 from posthouse.queue import coalescing
 from posthouse.queue.queue import (
     Accepted,
@@ -27,6 +29,7 @@ from posthouse.support import clock, ids
 
 #: More than anybody waits for; a caller that goes round in a loop is stopped before the disk is.
 MAX_WAITING = 20_000
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Store:
@@ -76,7 +79,7 @@ class Store:
             "put",
             request_id=request_id,
             kind=request.kind,
-            payload=json.dumps(request.payload, sort_keys=True, ensure_ascii=False),
+            payload=_encode(request.payload).decode(),
             state="running" if start else "accepted",
             now=now,
             started=now if start else None,

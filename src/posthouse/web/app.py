@@ -1,20 +1,18 @@
 """The HTTP application of a process, built from its table of routes."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from pydantic import ValidationError
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route as StarletteRoute
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from posthouse.errors import PosthouseError
 from posthouse.web import refusals, scopes
 from posthouse.web.body import read_json
 from posthouse.web.route import Addressed, Route
+from posthouse.web.routing import Table
 from posthouse.web.waiting import while_connected
 
 #: Where an application notes which route was asked, for whoever counts.
@@ -39,47 +37,55 @@ def build(
     *,
     witness: Witness,
     statuses: Mapping[type[PosthouseError], int] = {},
-) -> Starlette:
+) -> ASGIApp:
     """The application whose handlers get *service*; *statuses* adds to those of the families of errors."""
-
-    async def on_refusal(_: Request, error: Exception) -> Response:
-        assert isinstance(error, PosthouseError)
-        return refusals.answer(error, {**statuses, **refusals.STATUSES})
-
-    app = Starlette(
-        routes=[
-            StarletteRoute(route.path, _endpoint(route, service, witness), methods=[route.method])
-            for route in routes
-        ],
-        exception_handlers={
-            refusals.InvalidBody: refusals.on_invalid_body,
-            refusals.Structured: refusals.on_structured,
-            PosthouseError: on_refusal,
-            HTTPException: refusals.on_http_error,
-            Exception: refusals.on_crash,
-        },
-    )
-    # A path with a slash too many is another path; redirects would repeat the caller's Host.
-    app.router.redirect_slashes = False
-    return app
+    return _Application(service, Table(routes), witness, {**statuses, **refusals.STATUSES})
 
 
-def _endpoint(route: Route, service: Any, witness: Witness) -> Callable[[Request], Awaitable[Response]]:
-    """Decode, call, encode."""
+class _Application:
+    """Answers each request by its route: decode, call, encode.
 
-    async def endpoint(http: Request) -> Response:
+    Starlette's own application finds a route by trying one pattern after the other, below three layers that
+    each wrap every answer; together they cost as much as accepting a request does.
+    """
+
+    def __init__(
+        self,
+        service: Any,
+        table: Table,
+        witness: Witness,
+        statuses: Mapping[type[PosthouseError], int],
+    ) -> None:
+        self._service = service
+        self._table = table
+        self._witness = witness
+        self._statuses = statuses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            answer = await self._answer(Request(scope, receive))
+        except Exception as error:
+            refusal = refusals.refusal_of(error, self._statuses)
+            await (refusal or refusals.crashed())(scope, receive, send)
+            if refusal is None:
+                raise  # the server logs the traceback
+        else:
+            await answer(scope, receive, send)
+
+    async def _answer(self, http: Request) -> Response:
+        route, names = self._table.find(http.method, http.scope["path"])
         http.scope[ROUTE] = route
         scopes.check(http.scope, route.needs)
         try:
-            order = await _decode(route, http)
+            order = await _decode(route, http, names)
         except refusals.InvalidBody as error:
-            witness.invalid(http.scope, error.problems)
+            self._witness.invalid(http.scope, error.problems)
             raise
         try:
-            work = route.handler(service, order)
+            work = route.handler(self._service, order)
             answer = await (while_connected(http, work) if route.waits else work)
         except PosthouseError as error:
-            witness.refused(http.scope, error)
+            self._witness.refused(http.scope, error)
             raise
         except ClientDisconnect:
             return Response(status_code=_NOBODY_LISTENS)
@@ -87,15 +93,13 @@ def _endpoint(route: Route, service: Any, witness: Witness) -> Callable[[Request
             return answer
         return Response(answer.model_dump_json(), route.success, media_type="application/json")
 
-    return endpoint
 
-
-async def _decode(route: Route, http: Request) -> object:
+async def _decode(route: Route, http: Request, names: Mapping[str, str]) -> object:
     order = _query(route, http) if route.query is not None else await _body(route, http)
-    if not http.path_params and not route.headers:
+    if not names and not route.headers:
         return order
     heard = {name: http.headers[name] for name in route.headers if name in http.headers}
-    return Addressed(names=http.path_params, body=order, headers=heard)
+    return Addressed(names=names, body=order, headers=heard)
 
 
 async def _body(route: Route, http: Request) -> object:

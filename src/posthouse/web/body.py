@@ -3,8 +3,9 @@
 import asyncio
 
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
+from posthouse.web.connection import WHOLE
 from posthouse.web.refusals import InvalidBody, problem
 
 MAX_BYTES = 1 << 20
@@ -20,33 +21,44 @@ async def read_json(http: Request) -> bytes:
         HTTPException: 413, 408 or 400 for a body that is too large, too slow, or broken off.
         InvalidBody: There is none, or it says that it is not JSON.
     """
-    media_type = http.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    media_type = _header(http, b"content-type", "application/json").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise InvalidBody(
             [problem("content_type", ["header", "content-type"], "Send application/json", media_type)]
         )
-    try:
-        async with asyncio.timeout(_MAX_SECONDS):
-            body = await _read(http)
-    except TimeoutError:
-        raise HTTPException(408, f"The body did not arrive within {_MAX_SECONDS:g} s", _HANG_UP) from None
-    except ClientDisconnect:
-        raise HTTPException(400, "The body broke off") from None
-    if not body:
+    declared = _header(http, b"content-length", "0")
+    _check(int(declared) if declared.isdecimal() else 0)
+    if not (body := await _arrived(http)):
         raise InvalidBody([problem("missing", ["body"], "Field required")])
     return body
 
 
+async def _arrived(http: Request) -> bytes:
+    if WHOLE in http.scope.get("extensions", ()):
+        return await _read(http)
+    try:
+        async with asyncio.timeout(_MAX_SECONDS):
+            return await _read(http)
+    except TimeoutError:
+        raise HTTPException(408, f"The body did not arrive within {_MAX_SECONDS:g} s", _HANG_UP) from None
+
+
 async def _read(http: Request) -> bytes:
-    declared = http.headers.get("content-length", "0")
-    _check(int(declared) if declared.isdecimal() else 0)
-    parts: list[bytes] = []
-    size = 0
-    async for part in http.stream():
-        size += len(part)
-        _check(size)
-        parts.append(part)
-    return b"".join(parts)
+    body, is_all = bytearray(), False
+    while not is_all:
+        message = await http.receive()
+        if message["type"] != "http.request":
+            raise HTTPException(400, "The body broke off")
+        body += message.get("body", b"")
+        _check(len(body))
+        is_all = not message.get("more_body", False)
+    return bytes(body)
+
+
+def _header(http: Request, name: bytes, default: str) -> str:
+    """The first header of that name, in lower case."""
+    found = (value.decode("latin-1") for given, value in http.scope["headers"] if given == name)
+    return next(found, default)
 
 
 def _check(size: int) -> None:

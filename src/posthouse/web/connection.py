@@ -29,6 +29,8 @@ _HEAD_SECONDS = 10.0
 _STALL_SECONDS = 10.0
 #: The extension by which an application drops a peer that does not read.
 HANG_UP = "posthouse.hang_up"
+#: The extension that says that all of the request is here, so that nobody need wait for it.
+WHOLE = "posthouse.whole"
 #: Closing resets.
 _NO_LINGER = struct.pack("ii", 1, 0)
 #: What may come without telling us anything: half a line, a trailer, empty lines.
@@ -177,6 +179,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._progress("between")
+        self.scope["extensions"][WHOLE] = {}
         super().on_message_complete()
 
     def _stop_parsing(self, refusal: Refusal) -> None:

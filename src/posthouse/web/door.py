@@ -8,6 +8,7 @@ which its Host tells, or by a plain cross-site request, which its Origin tells.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Literal
 
@@ -59,7 +60,7 @@ def peer_of(peername: Any, sockname: Any) -> Peer:
     """Who made a connection. A kernel that does not tell makes everybody a stranger."""
     if not peername or not sockname:
         return "stranger"
-    if not ip_address(peername[0]).is_loopback:
+    if not _is_loopback(peername[0]):
         return "remote"
     try:
         uid = peers.uid_of(peername[:2], sockname[:2])
@@ -89,7 +90,7 @@ def refusal(scope: Scope, proof: Proof | None) -> Refusal | None:
     peer = scope.get("client")
     if peer is None:
         return NOT_FROM_HERE
-    if not ip_address(peer[0]).is_loopback:
+    if not _is_loopback(peer[0]):
         if proof is None:
             return NOT_FROM_HERE
         if (unproved := _prove(scope, proof)) is not None:
@@ -99,6 +100,11 @@ def refusal(scope: Scope, proof: Proof | None) -> Refusal | None:
     if any([origin] != [f"http://{host}" for host in hosts] for origin in _values(scope, b"origin")):
         return FOREIGN_PAGE
     return None
+
+
+@lru_cache(maxsize=64)  # the same few ask again and again
+def _is_loopback(host: str) -> bool:
+    return ip_address(host).is_loopback
 
 
 def _prove(scope: Scope, proof: Proof) -> Refusal | None:

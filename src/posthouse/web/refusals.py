@@ -7,7 +7,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_json
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
@@ -99,8 +98,29 @@ def _malformed(body: bytes, one: ErrorDetails) -> dict[str, Any]:
     return {**problem("json_invalid", ["body", position], "JSON decode error", {}), "ctx": {"error": reason}}
 
 
-async def on_invalid_body(_: Request, error: Exception) -> Response:
-    assert isinstance(error, InvalidBody)
+def refusal_of(error: Exception, statuses: Mapping[type[PosthouseError], int]) -> Response | None:
+    """What HTTP says for *error*; None when it is no refusal but a fault of ours.
+
+    The first of *statuses* that fits counts: the most particular come first.
+    """
+    if isinstance(error, InvalidBody):
+        return _invalid_body(error)
+    if isinstance(error, Structured):
+        return Response(error.body(), error.status, error.headers, media_type="application/json")
+    if isinstance(error, PosthouseError):
+        status = next(status for family, status in statuses.items() if isinstance(error, family))
+        return JSONResponse({"detail": str(error), **error.facts}, status)
+    if isinstance(error, HTTPException):
+        return JSONResponse({"detail": error.detail}, error.status_code, headers=error.headers)
+    return None
+
+
+def crashed() -> Response:
+    """Tells nothing of what went wrong."""
+    return JSONResponse({"detail": "Internal Server Error"}, 500)
+
+
+def _invalid_body(error: InvalidBody) -> Response:
     told = _encode(error.problems)
     if len(told) > _MAX_TOLD_BYTES:
         told = _encode([_briefly(one) for one in error.problems])
@@ -116,24 +136,3 @@ def _briefly(one: Mapping[str, Any]) -> dict[str, Any]:
 def _encode(problems: list[dict[str, Any]]) -> bytes:
     """*problems* as JSON, whatever was given: pydantic reads NaN and endless integers, which json refuses."""
     return to_json({"detail": problems}, inf_nan_mode="strings")
-
-
-async def on_structured(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Structured)
-    return Response(error.body(), error.status, error.headers, media_type="application/json")
-
-
-def answer(error: PosthouseError, statuses: Mapping[type[PosthouseError], int]) -> Response:
-    """What a refusal says. The first of *statuses* that fits counts: the most particular come first."""
-    status = next(status for family, status in statuses.items() if isinstance(error, family))
-    return JSONResponse({"detail": str(error), **error.facts}, status)
-
-
-async def on_http_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"detail": error.detail}, error.status_code, headers=error.headers)
-
-
-async def on_crash(_: Request, __: Exception) -> Response:
-    """Tell nothing: the server logs the traceback."""
-    return JSONResponse({"detail": "Internal Server Error"}, 500)

@@ -191,6 +191,7 @@ def test_a_target_is_told_from_when_it_was_added_until_it_is_removed(
 
     async def story(journal: Journal) -> None:
         end(journal, "early")
+        await asyncio.sleep(0)  # targets are looked for once in a round of the loop
         made = around.files.add(["finished"], url=receiver.url)
         end(journal, "one")
         await until(lambda: _told(around, made) == 1)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import stat
+from functools import partial
 from pathlib import Path
 
 from posthouse.contracts.gateway_http import GatewayStatus
@@ -69,7 +70,7 @@ def test_changes_that_come_together_are_written_once(made_session: Session) -> N
 
     async def story() -> None:
         for depth in range(1000):
-            files.changed(status(depth))
+            files.changed(partial(status, depth))
         assert (root / "state.json").stat().st_ino == before
         async with asyncio.timeout(5):
             while (root / "state.json").stat().st_ino == before:
@@ -105,10 +106,7 @@ def test_events_are_one_sorted_object_per_line(tmp_path: Path) -> None:
     journal.add("failed", request_id="r", error_detail="nö", result_json=None)
     journal.close()
 
-    assert (
-        path.read_text()
-        == '{"error_detail": "nö", "kind": "failed", "request_id": "r", "result_json": null}\n'
-    )
+    assert path.read_text() == '{"error_detail":"nö","kind":"failed","request_id":"r","result_json":null}\n'
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -99,7 +99,7 @@ def test_a_row_tells_its_story(tmp_path: Path) -> None:
     run(path, story)
 
     told = rows(path, "payload_json, state, managed_agent_instance_epoch, error_detail, result_json IS NULL")
-    payload = '{"prompt": "hëllo", "turn_id": null}'
+    payload = '{"prompt":"hëllo","turn_id":null}'
     assert told == [
         (payload, "completed", 3, None, 0),
         (payload, "failed", 3, "agent said no", 1),

@@ -50,7 +50,8 @@ class Meter:
     def _heard(self, event: Event) -> None:
         self._kinds[event.kind] += 1
         if event.kind == "request_stage":
-            self._passed(str(event.fields.get("request_id")), str(event.fields.get("stage")))
+            fields = event.fields
+            self._passed(str(fields.get("request_id")), str(fields.get("stage")))
 
     def _passed(self, request_id: str, stage: str) -> None:
         self._stages[stage] += 1

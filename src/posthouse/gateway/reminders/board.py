@@ -135,6 +135,11 @@ class Reminders:
         self._known.pop(reminder_id, None)
         self.changed.set()
 
+    def agent_changed(self) -> None:
+        """The agent may have become free for what waits."""
+        if self._known:
+            self.changed.set()
+
     def lose(self) -> None:
         """Tell of each that it ends with this gateway."""
         self._story.lost(self._known.values(), self._now())

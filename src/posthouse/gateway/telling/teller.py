@@ -77,6 +77,7 @@ class Teller:
         self._audience = audience
         self._log = log
         self._stamp: tuple[int, int] | None = None
+        self._look: asyncio.Handle | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
         self._leave: Callable[[], None] = lambda: None
         #: Attempts, by kind of target and outcome.
@@ -90,15 +91,23 @@ class Teller:
     async def stop(self) -> None:
         """Stop telling; what was not told to its end is told again by the next gateway."""
         self._leave()
+        if self._look is not None:
+            self._look.cancel()
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _heard(self, event: Event) -> None:
-        # A stat at every event, and nothing while nothing happens.
+        # A stat for what one round of the loop tells, and nothing while nothing happens.
+        if self._look is None:
+            loop = asyncio.get_running_loop()
+            self._look = loop.call_soon(self._look_for_targets, event.number - 1)
+
+    def _look_for_targets(self, before: int) -> None:
+        self._look = None
         if self._around.files.stamp() != self._stamp:
-            self._renew(before=event.number - 1)
+            self._renew(before=before)
 
     def _renew(self, *, before: int) -> None:
         """Follow for those who are to be told now; new ones from right after number *before*."""

@@ -125,7 +125,7 @@ def test_new_mail_is_answered_whole_and_told(house: Opened) -> None:
         "iat": None,
         "exp": None,
     }
-    assert '"kind": "mail_delivered"' in events
+    assert '"kind":"mail_delivered"' in events
     assert "the body" not in events
 
 

@@ -1,0 +1,69 @@
+"""Which route a path and a method mean."""
+
+from collections.abc import Iterable, Mapping
+
+from starlette.exceptions import HTTPException
+
+from posthouse.web.route import Route
+
+#: The routes of one path, by method.
+_Methods = dict[str, Route]
+_NO_NAMES: Mapping[str, str] = {}
+
+
+class Table:
+    """A table of routes to look things up in: plain paths at once, paths with names by their parts.
+
+    A plain path goes before one with names that would fit it too.
+    """
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._plain: dict[str, _Methods] = {}
+        #: By how many parts they have, and what each part is; a name stands in braces.
+        self._named: dict[int, dict[tuple[str, ...], _Methods]] = {}
+        for route in routes:
+            self._add(route)
+
+    def find(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+        """The route, and what the names in its path stand for.
+
+        Raises:
+            HTTPException: 404 for a path that nobody serves, 405 with `Allow` for another method.
+        """
+        methods = self._plain.get(path)
+        if methods is not None and (route := methods.get(method)) is not None:
+            return route, _NO_NAMES
+        allowed = set(methods or ())
+        parts = path.split("/")
+        for template, offered in self._named.get(len(parts), {}).items():
+            if (names := _names(template, parts)) is None:
+                continue
+            if (route := offered.get(method)) is not None:
+                return route, names
+            allowed.update(offered)
+        if allowed:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(allowed))})
+        raise HTTPException(404)
+
+    def _add(self, route: Route) -> None:
+        if "{" in route.path:
+            template = tuple(route.path.split("/"))
+            methods = self._named.setdefault(len(template), {}).setdefault(template, {})
+        else:
+            methods = self._plain.setdefault(route.path, {})
+        methods[route.method] = route
+        if route.method == "GET":
+            methods["HEAD"] = route
+
+
+def _names(template: tuple[str, ...], parts: list[str]) -> dict[str, str] | None:
+    """What the names of *template* stand for in *parts*, as many; None when they do not fit."""
+    names: dict[str, str] = {}
+    for wanted, part in zip(template, parts, strict=True):
+        if wanted.startswith("{"):
+            if not part:
+                return None
+            names[wanted[1:-1]] = part
+        elif wanted != part:
+            return None
+    return names
