@@ -14,6 +14,8 @@ from posthouse.contracts.strict import NonBlank, PositiveInt, Strict
 MANAGED_AGENTS: Final = "managed_agents"
 AUTHORITY: Final = "authority.json"
 ACTIVE_TURN: Final = "active_turn.json"
+#: Ours: the turn that a gateway accepted and has not begun.
+WAITING_TURN: Final = "waiting_turn.json"
 TURNS: Final = "turns"
 
 RecordedStatus = Literal["active", "completed", "failed", "interrupted"]
@@ -55,7 +57,7 @@ class _Running(Strict, frozen=True, kw_only=True):
 
 
 class ActiveTurn(_Running, frozen=True, kw_only=True):
-    """`active_turn.json`: there only while a turn runs, or waits for its gateway to begin it."""
+    """`active_turn.json`: there only while a turn runs."""
 
 
 class TurnRecord(_Running, frozen=True, kw_only=True):

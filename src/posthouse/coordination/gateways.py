@@ -173,7 +173,7 @@ _MAYBE_DONE = "what was asked may have been done: look before you ask again"
 
 def command(member: Member, verb: str) -> str:
     """The command that does *verb* to the agent's gateway, on the machine that it lives on."""
-    return f"`posthouse agents single --agent-id {member.tracked_agent_id} gateway {verb}`"
+    return f"`posthouse agents single --agent-id {member.record.agent_id} gateway {verb}`"
 
 
 def again(member: Member) -> str:

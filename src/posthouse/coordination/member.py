@@ -24,10 +24,12 @@ class Member:
     server: Server | None
     #: Why the manifest can't be read.
     problem: str | None = None
+    #: What the server that launched it calls it.
+    managed_ref: str | None = None
 
     @property
     def tracked_agent_id(self) -> str:
-        return self.record.agent_id
+        return self.managed_ref or self.record.agent_id
 
     @property
     def is_headless(self) -> bool:
@@ -47,7 +49,12 @@ class Member:
     def aliases(self) -> frozenset[str]:
         """Every word by which it may be asked for; names in their canonical form too."""
         record = self.record
-        words = {record.agent_id, record.agent_name, identity.canonical(record.agent_name)}
+        words = {
+            self.tracked_agent_id,
+            record.agent_id,
+            record.agent_name,
+            identity.canonical(record.agent_name),
+        }
         if self.session_id is not None:
             words.add(self.session_id)
         if not self.is_headless:

@@ -8,10 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from posthouse.contracts import names
+from posthouse.contracts.registry import Record
 from posthouse.coordination.member import Member
 from posthouse.errors import PosthouseError
 from posthouse.sessions import session
 from posthouse.sessions.registry import Entry, Registry
+from posthouse.sessions.session import Session
 from posthouse.support import files
 from posthouse.support.inotify import FolderWatch
 
@@ -123,6 +125,15 @@ def _folders(folder: Path) -> frozenset[str]:
     return frozenset(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink())
 
 
+def member_of(record: Record, found: Session) -> Member:
+    """The agent of *record*, whose session is *found*."""
+    authority = found.manifest.gateway_authority
+    managed_ref = authority.control.managed_agent_ref if authority and found.manifest.is_headless else None
+    return Member(
+        record=record, session_id=found.session_id, server=found.tmux.server, managed_ref=managed_ref
+    )
+
+
 def _member(entry: Entry) -> Member | None:
     if entry.record is None:
         return None
@@ -130,4 +141,4 @@ def _member(entry: Entry) -> Member | None:
         found = session.read(Path(entry.record.runtime.manifest_path))
     except PosthouseError as error:
         return Member(record=entry.record, session_id=None, server=None, problem=str(error))
-    return Member(record=entry.record, session_id=found.session_id, server=found.tmux.server)
+    return member_of(entry.record, found)

@@ -9,7 +9,7 @@ from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.managed_agent_files import TurnRecord
 from posthouse.coordination.discovery import Discovery
 from posthouse.coordination.following.hub import Hub
-from posthouse.coordination.gateways import Gateways
+from posthouse.coordination.gateways import Gateways, LiveGateway
 from posthouse.coordination.mail import Mail
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing.background import Backgrounds
@@ -18,6 +18,7 @@ from posthouse.coordination.observing.states import States
 from posthouse.coordination.operations import Operations
 from posthouse.coordination.requests.service import Requests
 from posthouse.coordination.requests.tui import TuiRequests
+from posthouse.coordination.roster import AmbiguousAgent, UnknownAgent
 from posthouse.coordination.stopping import Stops
 from posthouse.coordination.turns.service import HeadlessTurns
 from posthouse.events.journal import Journal
@@ -48,6 +49,7 @@ class Coordination:
             Path(instance.server_root),
             log,
             is_live=self._is_live,
+            gateway_of=self._gateway_of,
             tell=self._tell_turn,
         )
         self._eyes = Eyes()
@@ -100,6 +102,12 @@ class Coordination:
     async def _port_of(self, member: Member) -> int | None:
         gateway = await self.gateways.live(member)
         return None if gateway is None else gateway.instance.port
+
+    async def _gateway_of(self, agent_id: str) -> LiveGateway | None:
+        try:
+            return await self.gateways.live(self.member(agent_id))
+        except (UnknownAgent, AmbiguousAgent):
+            return None
 
     def _tell_turn(self, kind: str, record: TurnRecord) -> None:
         self.journal.add(kind, agent_id=record.tracked_agent_id, turn_id=record.turn_id, status=record.status)

@@ -1,4 +1,4 @@
-"""Agents as processes drive them, one module for each way of running: `tui` and `headless`.
+"""Agents as processes drive them, one module for each way of running: `tui`, `headless` and `managed`.
 
 `adapter` is the contract. Owns watching an agent and giving it prompts; who may, and when, is the caller's.
 """
@@ -9,6 +9,7 @@ from posthouse.contracts.manifest import MAINTAINED
 from posthouse.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from posthouse.contracts.gateway_files import BackendMetadata
     from posthouse.driving.adapter import AgentAdapter
     from posthouse.sessions.session import Session
 
@@ -19,8 +20,22 @@ class UnsupportedBackend(InvalidInput):
     code = "unsupported_backend"
 
 
+def for_gateway(session: "Session", metadata: "BackendMetadata") -> "AgentAdapter":
+    """The adapter by which a gateway drives *session*: through the server that *metadata* names, if it does.
+
+    Raises:
+        UnsupportedBackend: There is none for its backend.
+    """
+    is_owned = session.manifest.is_headless and metadata.managed_agent_ref is not None
+    if not is_owned or metadata.managed_api_base_url is None or metadata.managed_agent_ref is None:
+        return of(session)
+    from posthouse.driving.managed import ManagedAdapter, Owner
+
+    return ManagedAdapter(session, Owner(metadata.managed_api_base_url, metadata.managed_agent_ref))
+
+
 def of(session: "Session") -> "AgentAdapter":
-    """The adapter for *session*.
+    """The adapter for *session*, which its caller drives itself.
 
     Raises:
         UnsupportedBackend: There is none for its backend.

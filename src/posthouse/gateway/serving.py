@@ -86,7 +86,7 @@ async def prepare(
 
     Raises:
         QueueUnavailable: Its queue can't be used.
-        And as `adapters.of`. The listener is then still the caller's, and nothing else is left open.
+        And as `driving.for_gateway`. The listener is then still the caller's, and nothing else is left open.
     """
     output = output or Output()
     root = session.gateway_root
@@ -106,7 +106,7 @@ async def prepare(
             attach=attach,
             binding=binding,
             queue=queue,
-            adapter=driving.of(session),
+            adapter=driving.for_gateway(session, attach.backend_metadata),
             journal=Journal(root / gf.EVENTS),
             publisher=files.Publisher(session, attach, binding, log),
             log=log,

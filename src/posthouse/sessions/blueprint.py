@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from posthouse.contracts import manifest as m
 from posthouse.contracts import names
 from posthouse.contracts import registry as r
@@ -15,6 +17,15 @@ from posthouse.sessions.session import TMUX_SOCKET
 from posthouse.tools.tool import Permissions
 
 INTERACTIVE_BACKEND: m.Backend = "local_interactive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedBy:
+    """The server that owns a headless agent's turns: a gateway of the agent asks there for each."""
+
+    api_base_url: str
+    #: What that server calls the agent.
+    agent_ref: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +61,8 @@ class Blueprint:
     mailbox: m.Mailbox | None = None
     #: Adopted from a running tmux session; how it was started is not known to us.
     joined: bool = False
+    #: None: whoever drives the agent takes its turns.
+    managed_by: ManagedBy | None = None
 
     @property
     def session_id(self) -> str:
@@ -95,7 +108,7 @@ def manifest_of(plan: Blueprint) -> m.Manifest:
             session_origin="joined_tmux" if plan.joined else None,
             posture_kind="unavailable" if plan.joined else "runtime_launch_plan",
         ),
-        gateway_authority=m.GatewayAuthority(attach=route, control=route),
+        gateway_authority=m.GatewayAuthority(attach=route, control=_control(plan, route)),
         launch_plan=_launch_plan(plan, policy),
         launch_policy_provenance=policy,
         backend_state=_backend_state(plan),
@@ -141,6 +154,14 @@ def brain_of(plan: Blueprint) -> Brain:
         credentials={},
         agent_name=plan.agent_name,
         agent_id=plan.agent_id,
+    )
+
+
+def _control(plan: Blueprint, route: m.GatewayRoute) -> m.GatewayRoute:
+    if plan.managed_by is None:
+        return route
+    return structs.replace(
+        route, api_base_url=plan.managed_by.api_base_url, managed_agent_ref=plan.managed_by.agent_ref
     )
 
 

@@ -26,7 +26,7 @@ from posthouse.sessions import (
     session,
     start,
 )
-from posthouse.sessions.blueprint import Blueprint
+from posthouse.sessions.blueprint import Blueprint, ManagedBy
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
@@ -79,6 +79,8 @@ class LaunchSpec:
     #: A prepared definition folder and home instead of our own.
     agent_def_dir: Path | None = None
     brain_manifest: Path | None = None
+    #: The server that owns the agent's turns, if one does.
+    managed_by: ManagedBy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
         reasoning_level=spec.reasoning_level,
         permissions=spec.permissions,
         mailbox=_mailbox(spec, prepared, name, roots, moment),
+        managed_by=spec.managed_by,
     )
     setup = Setup(
         home=plan.home_path,

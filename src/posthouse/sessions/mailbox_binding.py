@@ -43,6 +43,7 @@ class Declared(strict.Strict, frozen=True, kw_only=True):
     base_url: strict.NonBlank | None = None
     jmap_url: strict.NonBlank | None = None
     management_url: strict.NonBlank | None = None
+    login_identity: strict.NonBlank | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +127,8 @@ def located(binding: m.Mailbox | None) -> r.FilesystemMailbox | r.StalwartMailbo
 def _filesystem(
     wish: Declared, owner: Owner, *, principal: str, address: str, version: str
 ) -> m.FilesystemMailbox:
-    if wish.base_url or wish.jmap_url or wish.management_url:
-        raise BadMailbox("base_url, jmap_url and management_url are for transport stalwart")
+    if wish.base_url or wish.jmap_url or wish.management_url or wish.login_identity:
+        raise BadMailbox("base_url, jmap_url, management_url and login_identity are for transport stalwart")
     root = _absolute(wish.filesystem_root, owner) or owner.default_root
     own = _absolute(wish.mailbox_path, owner)
     return m.FilesystemMailbox(
@@ -155,7 +156,7 @@ def _stalwart(wish: Declared, *, principal: str, address: str, version: str) -> 
         bindings_version=version,
         jmap_url=jmap,
         management_url=management,
-        login_identity=address,
+        login_identity=wish.login_identity or address,
         credential_ref=credential_ref(jmap, address),
     )
 

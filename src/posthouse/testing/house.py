@@ -14,6 +14,7 @@ from posthouse.attaching.companions import Companions
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.sessions.agents import Agents
+from posthouse.sessions.blueprint import ManagedBy
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -33,7 +34,14 @@ class House:
     folder: Path
     sessions: list[Session] = field(default_factory=list)
 
-    def launch(self, *, headless: bool, name: str = "gpu", has_mailbox: bool = False) -> Session:
+    def launch(
+        self,
+        *,
+        headless: bool,
+        name: str = "gpu",
+        has_mailbox: bool = False,
+        managed_by: ManagedBy | None = None,
+    ) -> Session:
         made = self.agents.launch(
             LaunchSpec(
                 tool="scripted",
@@ -41,6 +49,7 @@ class House:
                 headless=headless,
                 working_directory=self.folder,
                 mailbox={} if has_mailbox else None,
+                managed_by=managed_by,
             )
         )
         self.sessions.append(made)

@@ -17,6 +17,7 @@ from typing import Any
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.coordination.turns.agent_turns import AgentTurns
 from posthouse.coordination.turns.book import Book
+from posthouse.coordination.turns.following import Follower
 from posthouse.coordination.turns.store import Store
 from posthouse.driving.adapter import Prompt
 from posthouse.sessions import session as sessions
@@ -31,9 +32,14 @@ _LIMIT_SECONDS = 120
 _INSIDE = ("write ", "fsync ", "rename ", "link ", "created ")
 
 
+async def _no_gateway() -> None:
+    return None
+
+
 async def _life(store: Store, prompt: Callable[[], tuple[Session, Prompt]] | None) -> None:
     """One server: it finds out what the last one left, takes a turn if it is given one, and sees its end."""
-    turns = AgentTurns(Book(AGENT, store), _LOG, lambda kind, record: None)
+    book = Book(AGENT, store)
+    turns = AgentTurns(book, Follower(book, _LOG, lambda kind, record: None, _no_gateway))
     async with asyncio.timeout(_LIMIT_SECONDS):
         await turns.recover()
         if prompt is not None:

@@ -1,8 +1,9 @@
 """What every agent adapter promises. The fake passes too, which is why tests may use it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import pytest
@@ -18,11 +19,14 @@ from posthouse.driving.adapter import (
     Step,
 )
 from posthouse.errors import PosthouseError
+from posthouse.sessions import publication
+from posthouse.sessions.blueprint import ManagedBy
 from posthouse.sessions.session import Session
 from posthouse.terminal import keys
 from posthouse.terminal import session as terminal
+from posthouse.testing import coordination
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.waiting import LIMIT_SECONDS
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 from posthouse.turns.runner import new_turn_id
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
@@ -51,7 +55,7 @@ class Real:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.adapter = driving.of(session)
+        self.adapter = driving.for_gateway(session, publication.attach_of(session).backend_metadata)
 
     def answering(self) -> str:
         return "hello [[say hello]]"
@@ -86,11 +90,28 @@ class Fake:
 Opener = Callable[[], AbstractAsyncContextManager[Subject]]
 
 
-@pytest.fixture(params=["fake headless", "fake tui", "headless", "tui"])
-def opened(request: pytest.FixtureRequest, house: House) -> Opener:
+@pytest.fixture
+def managed(house: House) -> Iterator[Callable[[], Session]]:
+    """Launches a headless agent whose turns a server takes."""
+    with ExitStack() as ending:
+
+        def launch() -> Session:
+            server = ending.enter_context(coordination.serving(house.agents))
+            owner = ManagedBy(api_base_url=server.base_url, agent_ref="abcdef012345")
+            made: Session = house.launch(headless=True, managed_by=owner)
+            wait_for(lambda: server.get("/houmao/agents/abcdef012345").status == HTTPStatus.OK)
+            return made
+
+        yield launch
+
+
+@pytest.fixture(params=["fake headless", "fake tui", "headless", "managed headless", "tui"])
+def opened(request: pytest.FixtureRequest, house: House, managed: Callable[[], Session]) -> Opener:
     """Opens the adapter of an agent that stands ready."""
     kind, is_headless = request.param, "headless" in request.param
-    session = None if "fake" in kind else house.launch(headless=is_headless)
+    session: Session | None = None
+    if "fake" not in kind:
+        session = managed() if "managed" in kind else house.launch(headless=is_headless)
 
     @asynccontextmanager
     async def opener() -> AsyncIterator[Subject]:

@@ -1,31 +1,30 @@
-"""The turns that the server takes with one agent: one at a time, recorded first, started once, followed."""
+"""The turns that the server takes with one agent: one at a time, recorded first, started once."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from msgspec import structs
 
 from posthouse.contracts import managed_agent_files as mf
-from posthouse.coordination.turns import starting, telling
+from posthouse.coordination.gateways import GatewayGarbled, GatewayLost, LiveGateway
+from posthouse.coordination.turns import admission, starting, telling
 from posthouse.coordination.turns.book import Book
+from posthouse.coordination.turns.following import GATEWAY_REQUEST, Follower
 from posthouse.driving.adapter import Prompt
 from posthouse.errors import Conflict, PosthouseError, Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints
-from posthouse.turns import runner
 from posthouse.turns.order import Order
-from posthouse.turns.runner import TurnActive
+from posthouse.turns.runner import TurnActive, new_turn_id
 
 T = TypeVar("T")
 
-#: Hears of a turn that began or ended: the kind of event, and its record.
-Tell = Callable[[str, mf.TurnRecord], None]
-#: In a record's diagnostics: the gateway asked for this turn, and asks again when it hears nothing.
+#: In a record's diagnostics: a gateway asked for this turn, and asks again when it hears nothing.
 ASKED_BY_GATEWAY = "asked_by_gateway"
-_RETRY_SECONDS = 1.0
-_LAST_RETRY_SECONDS = 30.0
+_KILLED = "the server was killed before it could start it"
 
 
 class NotOperable(Unavailable):
@@ -35,28 +34,19 @@ class NotOperable(Unavailable):
 
 
 class AgentTurns:
-    """One agent's turns. Whoever asks goes away without consequence: what was begun is finished."""
+    """One agent's turns. Whoever asks may go away: what was begun is finished."""
 
-    def __init__(self, book: Book, log: logging.Logger, tell: Tell) -> None:
+    def __init__(self, book: Book, follower: Follower) -> None:
         self.book = book
-        self._log = log
-        self._tell = tell
-        self._lock = asyncio.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._follower = follower
 
     async def recover(self) -> None:
-        """Find out what became of the turn that an earlier server left, and follow it if it still runs."""
-        async with self._lock:
-            record = await self.book.unfinished()
-            if record is None:
-                return
-            self.book.active = record
-            if await asyncio.to_thread(telling.is_ordered, record):
-                self._follow(record)
-            elif ASKED_BY_GATEWAY in record.diagnostics:
-                await self.book.drop(record)
-            else:
-                await self._never(record, "the server was killed before it could start it")
+        """Find out what became of the turns that an earlier server left, and follow those that go on."""
+        async with self._follower.lock:
+            await self.book.recover()
+            for record in (self.book.active, self.book.waiting):
+                if record is not None:
+                    await self._recover(record)
 
     async def submit(
         self, session: Session, prompt: Prompt, *, asked_by_gateway: bool = False
@@ -72,47 +62,109 @@ class AgentTurns:
         """
         return await self._surely(self._submit(session, prompt, asked_by_gateway=asked_by_gateway))
 
+    async def admit(self, session: Session, prompt: Prompt, gateway: LiveGateway) -> mf.TurnRecord:
+        """Have a turn recorded here and accepted by the agent's gateway, which begins it when it may.
+
+        Raises:
+            And as `submit`, or `admission.ask`; nothing is left then that could begin later.
+        """
+        return await self._surely(self._admit(session, prompt, gateway))
+
     async def interrupt(self, session: Session | None) -> mf.TurnRecord | None:
-        """Interrupt the turn that runs, whoever started it; None when none does."""
+        """Interrupt the turn that runs, whoever started it, or call off the one that waits; None: neither."""
         return await self._surely(self._interrupt(session))
 
     async def close(self) -> None:
-        """Stop following. Turns go on; the next server finds them."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._follower.close()
+
+    async def _recover(self, record: mf.TurnRecord) -> None:
+        is_ordered = await asyncio.to_thread(telling.is_ordered, record)
+        if is_ordered or GATEWAY_REQUEST in record.diagnostics:
+            self._follower.follow(record)
+        elif ASKED_BY_GATEWAY in record.diagnostics:
+            await self.book.drop(record)
+        elif await self._follower.call_off(record, _KILLED) is None:
+            self._follower.follow(record)
 
     async def _submit(self, session: Session, prompt: Prompt, *, asked_by_gateway: bool) -> mf.TurnRecord:
-        async with self._lock:
+        async with self._follower.lock:
             known = prompt.turn_id and await self.book.find(prompt.turn_id, session)
-            if known:
+            is_waiting = self.book.waiting is not None and self.book.waiting.turn_id == prompt.turn_id
+            if known and (known.is_final or not is_waiting or telling.is_ordered(known)):
                 return known
-            await self._require_idle(session)
+            # What a gateway asks for goes before what waits there: its queue has the order.
+            await self._require_idle(session, minds_waiting=not asked_by_gateway)
             order = await asyncio.to_thread(starting.ordered, session, prompt)
             record = telling.new_record(self.book.agent, session, order.turn_id, order.turn_index)
+            if known:
+                return await self._start(session, structs.replace(known, turn_index=order.turn_index), order)
             if asked_by_gateway:
                 record = structs.replace(record, diagnostics={ASKED_BY_GATEWAY: "true"})
             await self.book.begin(record)
             crashpoints.reach("turn recorded")
             return await self._start(session, record, order)
 
+    async def _admit(self, session: Session, prompt: Prompt, gateway: LiveGateway) -> mf.TurnRecord:
+        turn_id = new_turn_id()
+        async with self._follower.lock:
+            await self._require_idle(session, minds_waiting=True)
+            index = await asyncio.to_thread(starting.next_index, session, prompt)
+            record = telling.new_record(self.book.agent, session, turn_id, index)
+            await self.book.wait(record)
+            crashpoints.reach("turn recorded")
+            try:
+                request_id = await admission.ask(gateway, replace(prompt, turn_id=turn_id))
+            except (GatewayLost, GatewayGarbled) as error:
+                if await self._follower.call_off(record, str(error)) is not None:
+                    raise
+                self._follower.follow(record)  # it has begun all the same
+                return record
+            except PosthouseError:
+                await self.book.drop(record)
+                raise
+            record = structs.replace(record, diagnostics={GATEWAY_REQUEST: request_id})
+            await self.book.wait(record)
+            crashpoints.reach("turn admitted")
+        self._follower.follow(record)
+        return record
+
     async def _interrupt(self, session: Session | None) -> mf.TurnRecord | None:
-        async with self._lock:  # a turn that is being started has no artifacts to be interrupted by
+        async with self._follower.lock:  # a turn that is being started has no artifacts to be interrupted by
             running = await self.book.running(session)
-            if running is None or not await asyncio.to_thread(telling.turn_of(running).interrupt):
+            if running is None:
+                return None
+            if not await asyncio.to_thread(telling.is_ordered, running):
+                return await self._call_off_waiting(running)
+            if not await asyncio.to_thread(telling.turn_of(running).interrupt):
                 return None
             now = await asyncio.to_thread(telling.seen, running)
             if self.book.active is not None and self.book.active.turn_id == now.turn_id:
                 await self.book.mark(now)
             return now
 
-    async def _require_idle(self, session: Session) -> None:
+    async def _call_off_waiting(self, waiting: mf.TurnRecord) -> mf.TurnRecord:
+        final = await self._follower.call_off(waiting, "it was interrupted before it began", on_request=True)
+        if final is None:  # its gateway was quicker
+            await asyncio.to_thread(telling.turn_of(waiting).interrupt)
+            return await asyncio.to_thread(telling.seen, waiting)
+        request_id = waiting.diagnostics.get(GATEWAY_REQUEST)
+        gateway = await self._follower.gateway() if request_id else None
+        if gateway is not None and request_id is not None:
+            with suppress(PosthouseError):  # it would only find out later that the turn was called off
+                await admission.take_back(gateway, request_id)
+        return final
+
+    async def _require_idle(self, session: Session, *, minds_waiting: bool) -> None:
         """Raises:
         TurnActive: A turn is in progress.
         """
         if self.book.active is not None:
-            await self._finish_if_over(self.book.active)
-        running = await self.book.running(session)
+            await self._follower.finish_if_over(self.book.active)
+        waiting = self.book.waiting
+        if waiting is not None and minds_waiting and await self._follower.gateway() is None:
+            await self._follower.call_off(waiting, "its gateway ended before it began it")
+        running = self.book.active or (self.book.waiting if minds_waiting else None)
+        running = running or await self.book.of_others(session)
         if running is not None:
             raise TurnActive(f"turn {running.turn_id} is in progress; wait for it or interrupt it")
 
@@ -126,61 +178,18 @@ class AgentTurns:
             await self._did_not_start(record)
             raise NotOperable(str(error)) from error
         running = await asyncio.to_thread(telling.seen, record)
-        await self.book.mark(running)
-        self._tell("turn_started", running)
-        self._follow(running)
+        is_waiting = self.book.waiting is not None and self.book.waiting.turn_id == record.turn_id
+        await (self.book.promote(running) if is_waiting else self.book.mark(running))
+        self._follower.began(running)
+        self._follower.follow(running)
         return running
 
     async def _did_not_start(self, record: mf.TurnRecord) -> None:
-        if not await asyncio.to_thread(telling.is_ordered, record):
+        if await asyncio.to_thread(telling.is_ordered, record):
+            self._follower.follow(record)
+        elif GATEWAY_REQUEST not in record.diagnostics:
             await self.book.drop(record)
-        elif not await self._finish_if_over(record):
-            self._follow(record)
-
-    async def _finish_if_over(self, record: mf.TurnRecord) -> bool:
-        """Record the end of the active turn if there is one. The lock is held."""
-        final = await asyncio.to_thread(starting.ended, record)
-        if not final.is_final:
-            return False
-        await self.book.end(final)
-        self._tell("turn_ended", final)
-        return True
-
-    async def _never(self, record: mf.TurnRecord, reason: str) -> None:
-        await self.book.end(telling.never_begun(record, reason))
-        self._tell("turn_ended", record)
-
-    def _follow(self, record: mf.TurnRecord) -> None:
-        self._spawn(self._followed(record))
-
-    async def _followed(self, record: mf.TurnRecord) -> None:
-        """Wait for the end of a turn, and record it; a disk that refuses is asked again."""
-        delay = _RETRY_SECONDS
-        while True:
-            try:
-                state = await telling.turn_of(record).ended()
-                if state.status == "unknown":
-                    await asyncio.to_thread(runner.settle, telling.turn_of(record).folder.path.parent)
-                    continue
-                async with self._lock:
-                    active = self.book.active
-                    if active is not None and active.turn_id == record.turn_id:
-                        await self._finish_if_over(active)
-                return
-            except (OSError, PosthouseError) as error:
-                self._log.error(
-                    "the end of a turn can't be recorded; trying again",
-                    extra={"turn_id": record.turn_id, "error": str(error)},
-                )
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, _LAST_RETRY_SECONDS)
 
     async def _surely(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of *work*, which goes on when its caller does not wait for it any more."""
-        return await asyncio.shield(self._spawn(work))
-
-    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        return await asyncio.shield(self._follower.spawn(work))

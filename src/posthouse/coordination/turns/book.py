@@ -9,7 +9,7 @@ from pathlib import Path
 
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.coordination.turns import telling
-from posthouse.coordination.turns.store import Store
+from posthouse.coordination.turns.store import Mark, Store
 from posthouse.errors import NotFound
 from posthouse.sessions.session import Session
 from posthouse.turns import runner
@@ -26,11 +26,14 @@ class NoSuchTurn(NotFound):
 
 
 class Book:
-    """One agent's turns. `active` is the server's own that is not over; others may have started theirs."""
+    """One agent's turns. Changed by one at a time; asked by anybody."""
 
     def __init__(self, agent: str, store: Store) -> None:
         self.agent = agent
+        #: The server's own turn that is not over; others may have started theirs.
         self.active: mf.TurnRecord | None = None
+        #: The one that a gateway has accepted and not begun.
+        self.waiting: mf.TurnRecord | None = None
         self._store = store
         self._recorded: dict[str, mf.TurnRecord] | None = None
         #: Turns of others that are over: their artifacts say nothing new any more.
@@ -39,28 +42,42 @@ class Book:
 
     async def begin(self, record: mf.TurnRecord) -> None:
         """Record a turn that is about to start. When this returns, no crash can lose it."""
-        await self._do(self._store.begin, record)
+        await self._put(self._store.begin, record, mf.ACTIVE_TURN)
         self.active = record
 
+    async def wait(self, record: mf.TurnRecord) -> None:
+        """Record a turn that waits for its gateway. When this returns, no crash can lose it."""
+        await self._put(self._store.begin, record, mf.WAITING_TURN)
+        self.waiting = record
+
+    async def promote(self, record: mf.TurnRecord) -> None:
+        """The waiting turn begins. Killed in between, it is found under both marks."""
+        await self.mark(record)
+        await asyncio.to_thread(self._store.clear, self.agent, mf.WAITING_TURN)
+        self.waiting = None
+
     async def mark(self, record: mf.TurnRecord) -> None:
-        """Say what more is known of the active turn."""
-        await asyncio.to_thread(self._store.mark, record)
+        """Say what is known of the active turn."""
+        await asyncio.to_thread(self._store.mark, record, mf.ACTIVE_TURN)
         self.active = record
 
     async def end(self, record: mf.TurnRecord) -> None:
-        """Record how the active turn ended."""
-        await self._do(self._store.end, record)
-        self.active = None
+        """Record how the active or the waiting turn ended."""
+        await self._put(self._store.end, record, self._mark_of(record))
+        self._forget(record)
 
     async def drop(self, record: mf.TurnRecord) -> None:
         """Forget a turn that was never accepted."""
-        await asyncio.to_thread(self._store.drop, record)
+        await asyncio.to_thread(self._store.drop, record, self._mark_of(record))
         (await self._records()).pop(record.turn_id, None)
-        self.active = None
+        self._forget(record)
 
-    async def unfinished(self) -> mf.TurnRecord | None:
-        """The turn that an earlier server did not see the end of; None when there is none."""
-        return await asyncio.to_thread(self._unfinished)
+    async def recover(self) -> None:
+        """Find the turns that an earlier server did not see the end of."""
+        self.active = await asyncio.to_thread(self._unfinished, mf.ACTIVE_TURN)
+        self.waiting = await asyncio.to_thread(self._unfinished, mf.WAITING_TURN)
+        if self.active and self.waiting and self.active.turn_id == self.waiting.turn_id:
+            await self.promote(self.active)
 
     async def find(self, turn_id: str, session: Session | None) -> mf.TurnRecord | None:
         """The turn called *turn_id*, as its artifacts tell it now."""
@@ -74,15 +91,19 @@ class Book:
         return self._kept(await asyncio.to_thread(self._other, session, turn_id))
 
     async def running(self, session: Session | None) -> mf.TurnRecord | None:
-        """The turn that is active now, whoever started it."""
-        if self.active is not None:
-            now = await asyncio.to_thread(telling.seen, self.active)
-            if not now.is_final:
+        """The turn that is active now, whoever started it; else the one that waits to begin."""
+        for ours in (self.active, self.waiting):
+            now = ours and await asyncio.to_thread(telling.seen, ours)
+            if now and not now.is_final:
                 return now
-        if session is None:
-            return None
+        return None if session is None else await self.of_others(session)
+
+    async def of_others(self, session: Session) -> mf.TurnRecord | None:
+        """The turn that runs in the session now, if the server has no record of it."""
         turn = await asyncio.to_thread(runner.active, session.turns_root)
-        return None if turn is None else await asyncio.to_thread(self._other, session, turn.turn_id)
+        if turn is None or turn.turn_id in await self._records():
+            return None
+        return await asyncio.to_thread(self._other, session, turn.turn_id)
 
     async def newest(self, session: Session | None, limit: int) -> list[mf.TurnRecord]:
         """The *limit* newest turns, newest first."""
@@ -96,14 +117,24 @@ class Book:
             self._kept(one)
         return _newest([*ours, *others], limit)
 
-    def _unfinished(self) -> mf.TurnRecord | None:
-        marked = self._store.active(self.agent)
+    def _unfinished(self, mark: Mark) -> mf.TurnRecord | None:
+        marked = self._store.marked(self.agent, mark)
         record = self._store.turn(self.agent, marked.turn_id) if marked else None
         if record is not None and not record.is_final:
             return record
         # That server was killed before the record, when nobody knew of the turn, or after its last word.
-        self._store.clear(self.agent)
+        self._store.clear(self.agent, mark)
         return None
+
+    def _mark_of(self, record: mf.TurnRecord) -> Mark:
+        is_waiting = self.waiting is not None and self.waiting.turn_id == record.turn_id
+        return mf.WAITING_TURN if is_waiting else mf.ACTIVE_TURN
+
+    def _forget(self, record: mf.TurnRecord) -> None:
+        if self.waiting is not None and self.waiting.turn_id == record.turn_id:
+            self.waiting = None
+        elif self.active is not None and self.active.turn_id == record.turn_id:
+            self.active = None
 
     def _unrecorded(self, session: Session, recorded: Collection[str], limit: int) -> list[mf.TurnRecord]:
         """The newest turns that others started; called in a thread."""
@@ -127,9 +158,11 @@ class Book:
                 self._others.pop(next(iter(self._others)))
         return record
 
-    async def _do(self, write: Callable[[mf.TurnRecord], None], record: mf.TurnRecord) -> None:
+    async def _put(
+        self, write: Callable[[mf.TurnRecord, Mark], None], record: mf.TurnRecord, mark: Mark
+    ) -> None:
         records = await self._records()
-        await asyncio.to_thread(write, record)
+        await asyncio.to_thread(write, record, mark)
         records[record.turn_id] = record
         while len(records) > MAX_KEPT:
             records.pop(next(iter(records)))

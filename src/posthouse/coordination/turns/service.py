@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.contracts.gateway_http import ChatSelector, Execution
+from posthouse.coordination.gateways import LiveGateway
 from posthouse.coordination.member import Member
-from posthouse.coordination.turns.agent_turns import AgentTurns, NotOperable, Tell
+from posthouse.coordination.turns.agent_turns import AgentTurns, NotOperable
 from posthouse.coordination.turns.authority import authority_of
 from posthouse.coordination.turns.book import Book, NoSuchTurn
+from posthouse.coordination.turns.following import Follower, Tell
 from posthouse.coordination.turns.store import Store
 from posthouse.driving.adapter import Prompt
 from posthouse.errors import InvalidInput, PosthouseError
@@ -31,11 +34,18 @@ class HeadlessTurns:
     """The turns of every headless agent of one server."""
 
     def __init__(
-        self, root: Path, log: logging.Logger, *, is_live: Callable[[Member], bool], tell: Tell
+        self,
+        root: Path,
+        log: logging.Logger,
+        *,
+        is_live: Callable[[Member], bool],
+        gateway_of: Callable[[str], Awaitable[LiveGateway | None]],
+        tell: Tell,
     ) -> None:
         self._store = Store(root, log)
         self._log = log
         self._is_live = is_live
+        self._gateway_of = gateway_of
         self._tell = tell
         self._agents: dict[str, AgentTurns] = {}
 
@@ -58,9 +68,9 @@ class HeadlessTurns:
         execution: Execution | None = None,
         turn_id: str | None = None,
     ) -> mf.TurnRecord:
-        """Have the agent take a turn. Its record is on disk before it starts, and it has started.
+        """Have the agent take a turn. It is recorded, and has started, or its gateway has accepted it.
 
-        Asked again with the same *turn_id*, it is not started again.
+        With a *turn_id* it is the gateway who asks: the turn is started here, and once, however often.
 
         Raises:
             NotHeadless: The agent is a TUI.
@@ -78,9 +88,13 @@ class HeadlessTurns:
             model=model.name if model else None,
             reasoning_level=model.reasoning.level if model and model.reasoning else None,
         )
-        return await self._of(member.tracked_agent_id).submit(
-            session, wanted, asked_by_gateway=turn_id is not None
-        )
+        turns = self._of(member.tracked_agent_id)
+        if turn_id is not None:
+            return await turns.submit(session, wanted, asked_by_gateway=True)
+        gateway = await self._gateway_of(member.tracked_agent_id)
+        if gateway is not None:
+            return await turns.admit(session, wanted, gateway)
+        return await turns.submit(session, wanted)
 
     async def interrupt(self, member: Member) -> mf.TurnRecord | None:
         """Interrupt the turn that runs, whoever started it; None when none does.
@@ -142,7 +156,9 @@ class HeadlessTurns:
 
     def _of(self, agent: str) -> AgentTurns:
         if agent not in self._agents:
-            self._agents[agent] = AgentTurns(Book(agent, self._store), self._log, self._tell)
+            book = Book(agent, self._store)
+            follower = Follower(book, self._log, self._tell, partial(self._gateway_of, agent))
+            self._agents[agent] = AgentTurns(book, follower)
         return self._agents[agent]
 
 

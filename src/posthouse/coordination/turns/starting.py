@@ -33,6 +33,15 @@ def ordered(session: Session, prompt: Prompt) -> Order:
     return order_of(count_turn(now), prompt)
 
 
+def next_index(session: Session, prompt: Prompt) -> int:
+    """The index that a turn of *prompt* would have now. Nothing is changed.
+
+    Raises:
+        InvalidInput, NoCurrentChat: As `ordered`.
+    """
+    return order_of(sessions.read(session.manifest_path), prompt).turn_index + 1
+
+
 def start(session: Session, order: Order) -> None:
     """Raises: As `runner.start`."""
     runner.start(

@@ -1,14 +1,14 @@
 """The records of headless agents on disk: whole, durable, and in an order that a crash can't confuse.
 
-`active_turn.json` is written before the turn's record and removed after its last one, so whoever starts finds
-every turn that may not be over by looking at one file of each agent. A record that can't be read counts as
-absent, and the log says so.
+A turn is marked before it is recorded, and unmarked after its last record, so whoever starts finds every turn
+that may not be over in two files of each agent. A record that can't be read counts as absent, and the log
+says so.
 """
 
 import logging
 import re
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.contracts import strict
@@ -16,6 +16,9 @@ from posthouse.contracts.strict import Strict
 from posthouse.support import files
 
 S = TypeVar("S", bound=Strict)
+
+#: The files that name turns which may not be over: one that runs, and one that a gateway keeps waiting.
+Mark = Literal["active_turn.json", "waiting_turn.json"]
 
 #: What may name a folder or a file; whatever else is asked for is not there.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
@@ -41,9 +44,9 @@ class Store:
         folder = files.private_folder(self._root / authority.tracked_agent_id)
         files.write_json(folder / mf.AUTHORITY, strict.plain(authority), durable=True)
 
-    def active(self, agent: str) -> mf.ActiveTurn | None:
+    def marked(self, agent: str, mark: Mark) -> mf.ActiveTurn | None:
         """The turn that may not be over."""
-        return self._read(self._root / agent / mf.ACTIVE_TURN, mf.ActiveTurn)
+        return self._read(self._root / agent / mark, mf.ActiveTurn)
 
     def turn(self, agent: str, turn_id: str) -> mf.TurnRecord | None:
         if not _NAME.fullmatch(turn_id):
@@ -55,29 +58,29 @@ class Store:
         found = (self._root / agent / mf.TURNS).glob("[!.]*.json")
         return [record for path in found if (record := self._read(path, mf.TurnRecord)) is not None]
 
-    def begin(self, record: mf.TurnRecord) -> None:
-        """Write a turn that is about to start. When this returns, no crash can lose it."""
-        self.mark(record)
+    def begin(self, record: mf.TurnRecord, mark: Mark) -> None:
+        """Write a turn that is about to start, or to wait. When this returns, no crash can lose it."""
+        self.mark(record, mark)
         self._write(record)
 
-    def mark(self, record: mf.TurnRecord) -> None:
-        """Say in `active_turn.json` what more is known of the turn that runs."""
+    def mark(self, record: mf.TurnRecord, mark: Mark) -> None:
+        """Say which turn may not be over, and what is known of it."""
         folder = files.private_folder(self._root / record.tracked_agent_id)
-        files.write_json(folder / mf.ACTIVE_TURN, strict.plain(record.running()), durable=True)
+        files.write_json(folder / mark, strict.plain(record.running()), durable=True)
 
-    def end(self, record: mf.TurnRecord) -> None:
+    def end(self, record: mf.TurnRecord, mark: Mark) -> None:
         """Write how a turn ended."""
         self._write(record)
-        self.clear(record.tracked_agent_id)
+        self.clear(record.tracked_agent_id, mark)
 
-    def drop(self, record: mf.TurnRecord) -> None:
+    def drop(self, record: mf.TurnRecord, mark: Mark) -> None:
         """Forget a turn that was never accepted."""
         self._path(record).unlink(missing_ok=True)
-        self.clear(record.tracked_agent_id)
+        self.clear(record.tracked_agent_id, mark)
 
-    def clear(self, agent: str) -> None:
-        """Say that no turn of *agent* is active."""
-        (self._root / agent / mf.ACTIVE_TURN).unlink(missing_ok=True)
+    def clear(self, agent: str, mark: Mark) -> None:
+        """Say that no turn of *agent* is active, or waits."""
+        (self._root / agent / mark).unlink(missing_ok=True)
 
     def _write(self, record: mf.TurnRecord) -> None:
         path = self._path(record)

@@ -28,20 +28,20 @@ def test_a_turn_is_marked_while_it_may_not_be_over(tmp_path: Path) -> None:
     """From before its record until after its last one; another start finds both."""
     store = Store(tmp_path, LOG)
     begun, over = record(), record(status="completed", returncode=0)
-    store.begin(begun)
-    assert (store.active("gpu"), store.turn("gpu", "turn-1")) == (begun.running(), begun)
+    store.begin(begun, mf.ACTIVE_TURN)
+    assert (store.marked("gpu", mf.ACTIVE_TURN), store.turn("gpu", "turn-1")) == (begun.running(), begun)
 
-    store.end(over)
-    assert (store.active("gpu"), Store(tmp_path, LOG).turns("gpu")) == (None, [over])
+    store.end(over, mf.ACTIVE_TURN)
+    assert (store.marked("gpu", mf.ACTIVE_TURN), Store(tmp_path, LOG).turns("gpu")) == (None, [over])
 
 
 def test_a_turn_that_was_never_accepted_leaves_nothing(tmp_path: Path) -> None:
     """Neither its record nor its mark."""
     store = Store(tmp_path, LOG)
-    store.begin(record())
-    store.drop(record())
+    store.begin(record(), mf.ACTIVE_TURN)
+    store.drop(record(), mf.ACTIVE_TURN)
 
-    assert (store.active("gpu"), store.turns("gpu"), store.agents()) == (None, [], ["gpu"])
+    assert (store.marked("gpu", mf.ACTIVE_TURN), store.turns("gpu"), store.agents()) == (None, [], ["gpu"])
 
 
 @pytest.mark.parametrize("content", ["{", "{}", '{"turn_id": "turn-1", "more": 1}', "[]", ""])
@@ -50,7 +50,7 @@ def test_what_cannot_be_read_is_absent_and_told(
 ) -> None:
     """The others are found all the same."""
     store = Store(tmp_path, LOG)
-    store.begin(record("turn-good"))
+    store.begin(record("turn-good"), mf.ACTIVE_TURN)
     broken = tmp_path / mf.MANAGED_AGENTS / "gpu" / mf.TURNS / "turn-1.json"
     broken.write_text(content)
 
@@ -62,6 +62,6 @@ def test_what_cannot_be_read_is_absent_and_told(
 def test_what_cannot_name_a_turn_is_not_there(turn_id: str, tmp_path: Path) -> None:
     """No path leads out of the folder."""
     store = Store(tmp_path, LOG)
-    store.begin(record())
+    store.begin(record(), mf.ACTIVE_TURN)
 
     assert store.turn("gpu", turn_id) is None

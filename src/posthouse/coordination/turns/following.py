@@ -1,0 +1,142 @@
+"""Follows turns to their ends and records them: those that run, and those that a gateway keeps waiting."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from posthouse.contracts import managed_agent_files as mf
+from posthouse.coordination.gateways import LiveGateway
+from posthouse.coordination.turns import admission, starting, telling
+from posthouse.coordination.turns.book import Book
+from posthouse.errors import PosthouseError, Unavailable
+from posthouse.turns import runner
+
+T = TypeVar("T")
+
+#: Hears of a turn that began or ended: the kind of event, and its record.
+Tell = Callable[[str, mf.TurnRecord], None]
+#: The live gateway of the agent that is followed, or None.
+FindGateway = Callable[[], Awaitable[LiveGateway | None]]
+#: In a record's diagnostics: what the gateway calls the request for this turn.
+GATEWAY_REQUEST = "gateway_request_id"
+_RETRY_SECONDS = 1.0
+_LAST_RETRY_SECONDS = 30.0
+
+
+class NoGatewayNow(Unavailable):
+    """Nobody can be asked about a turn that waits."""
+
+    code = "no_gateway_now"
+
+
+class Follower:
+    """Sees to it that every turn of one book gets its last record. The lock is the agent's own."""
+
+    def __init__(self, book: Book, log: logging.Logger, tell: Tell, gateway: FindGateway) -> None:
+        self.lock = asyncio.Lock()
+        self.gateway = gateway
+        self._book = book
+        self._log = log
+        self._tell = tell
+        self._followed: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def follow(self, record: mf.TurnRecord) -> None:
+        """Record the end of *record* when it comes. A second call does nothing."""
+        if record.turn_id not in self._followed:
+            task = self.spawn(self._to_the_end(record))
+            self._followed[record.turn_id] = task
+            task.add_done_callback(lambda _: self._followed.pop(record.turn_id, None))
+
+    def began(self, record: mf.TurnRecord) -> None:
+        self._tell("turn_started", record)
+
+    async def finish_if_over(self, record: mf.TurnRecord) -> bool:
+        """Record the end of a turn if it has come. The caller holds the lock."""
+        final = await asyncio.to_thread(starting.ended, record)
+        if not final.is_final:
+            return False
+        await self._book.end(final)
+        self._tell("turn_ended", final)
+        return True
+
+    async def call_off(
+        self, record: mf.TurnRecord, reason: str, *, on_request: bool = False
+    ) -> mf.TurnRecord | None:
+        """Make sure that a turn which has not begun never does. None: it has. The caller holds the lock.
+
+        Raises:
+            TurnActive: Another turn is being started, so that nobody can say.
+        """
+        folder = telling.turn_of(record).folder.path
+        if not await asyncio.to_thread(runner.forbid, folder.parent, record.turn_id):
+            return None
+        final = telling.never_begun(record, reason, on_request=on_request)
+        await self._book.end(final)
+        self._tell("turn_ended", final)
+        return final
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def close(self) -> None:
+        """Stop following. Turns go on; the next server finds them."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _to_the_end(self, record: mf.TurnRecord) -> None:
+        delay = _RETRY_SECONDS
+        while True:
+            try:
+                if await self._looked_after(record):
+                    return
+                delay = _RETRY_SECONDS
+                continue
+            except NoGatewayNow:
+                pass  # it may be back any time; until then there is nothing to tell
+            except (OSError, PosthouseError) as error:
+                told = {"turn_id": record.turn_id, "error": str(error)}
+                self._log.warning("a turn can't be followed; trying again", extra=told)
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, _LAST_RETRY_SECONDS)
+
+    async def _looked_after(self, record: mf.TurnRecord) -> bool:
+        """Wait for the next thing to happen to a turn. True: it is over and recorded."""
+        if not await asyncio.to_thread(telling.is_ordered, record):
+            return await self._waited(record)
+        await self._promote(record)
+        turn = telling.turn_of(record)
+        if (await turn.ended()).status == "unknown":
+            await asyncio.to_thread(runner.settle, turn.folder.path.parent)
+            return False
+        async with self.lock:
+            active = self._book.active
+            return active is None or active.turn_id != record.turn_id or await self.finish_if_over(active)
+
+    async def _promote(self, record: mf.TurnRecord) -> None:
+        """A gateway may have begun the turn without asking here."""
+        async with self.lock:
+            waiting = self._book.waiting
+            if waiting is not None and waiting.turn_id == record.turn_id:
+                running = await asyncio.to_thread(telling.seen, waiting)
+                await self._book.promote(running)
+                self.began(running)
+
+    async def _waited(self, record: mf.TurnRecord) -> bool:
+        """Wait until the gateway has begun a turn, or never will. True: it won't, and that is recorded."""
+        gateway = await self.gateway()
+        if gateway is None:
+            raise NoGatewayNow("its gateway is away; it begins when that is back")
+        told = await admission.asked(gateway, record.diagnostics[GATEWAY_REQUEST])
+        if not told.is_over:
+            return False
+        async with self.lock:
+            waiting = self._book.waiting
+            if waiting is None or waiting.turn_id != record.turn_id:
+                return self._book.active is None or self._book.active.turn_id != record.turn_id
+            return await self.call_off(waiting, told.reason) is not None
