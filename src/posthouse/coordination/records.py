@@ -50,8 +50,6 @@ class Records:
         Raises:
             OSError: The folder can't be made, read or watched.
         """
-        await asyncio.to_thread(files.private_folder, self._folder)
-        self._whole = FolderWatch(self._folder, self._listing_changed, entries=True)
         await self._read()
         self._following = asyncio.create_task(self._follow())
 
@@ -71,6 +69,17 @@ class Records:
         self._stale.add(agent_id)
         self._wanted.set()
 
+    def _registry_ended(self) -> None:
+        if self._whole is not None:
+            self._whole.close()
+            self._whole = None
+        self._listing_changed()
+
+    def _folder_ended(self, agent_id: str) -> None:
+        """Forget the watch; when a folder of that name is there again, it is another one."""
+        self._each.pop(agent_id).close()
+        self._listing_changed()
+
     async def _follow(self) -> None:
         while True:
             await self._wanted.wait()
@@ -80,6 +89,7 @@ class Records:
                 await self._read()
             except OSError as error:
                 # Nothing is known to have changed; the next change tries again.
+                self._is_listing_stale = True
                 self.trouble = f"the registry can't be read: {error}"
                 self._log.error("the registry can't be read", extra={"error": str(error)})
                 continue
@@ -88,6 +98,11 @@ class Records:
 
     async def _read(self) -> None:
         """Read what changed since the last time."""
+        if self._whole is None:
+            await asyncio.to_thread(files.private_folder, self._folder)
+            self._whole = FolderWatch(
+                self._folder, self._listing_changed, entries=True, on_end=self._registry_ended
+            )
         if self._is_listing_stale:
             self._is_listing_stale = False
             self._watch(await asyncio.to_thread(_folders, self._folder))
@@ -100,12 +115,14 @@ class Records:
         for agent_id in agent_ids - self._each.keys():
             with suppress(FileNotFoundError):  # gone again, which the whole folder has told already
                 changed = partial(self._record_changed, agent_id)
-                self._each[agent_id] = FolderWatch(self._folder / agent_id, changed)
+                ended = partial(self._folder_ended, agent_id)
+                self._each[agent_id] = FolderWatch(self._folder / agent_id, changed, on_end=ended)
                 self._stale.add(agent_id)
         for agent_id in self._each.keys() - agent_ids:
             self._each.pop(agent_id).close()
-            self.members.pop(agent_id, None)
-            self.problems.pop(agent_id, None)
+        for known in (self.members, self.problems):
+            for agent_id in known.keys() - agent_ids:
+                del known[agent_id]
 
     def _looked_up(self, agent_ids: list[str]) -> list[tuple[Entry, Member | None]]:
         return [(entry, _member(entry)) for entry in map(self._registry.entry, agent_ids)]
@@ -139,6 +156,6 @@ def _member(entry: Entry) -> Member | None:
         return None
     try:
         found = session.read(Path(entry.record.runtime.manifest_path))
-    except PosthouseError as error:
+    except (PosthouseError, OSError) as error:
         return Member(record=entry.record, session_id=None, server=None, problem=str(error))
     return member_of(entry.record, found)

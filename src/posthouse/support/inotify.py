@@ -29,21 +29,30 @@ class FolderWatch:
     """Calls *on_change* on the running loop after files of *folder* were written or moved into it.
 
     With *entries* also when something is made, removed or moved away. Several changes may come as one call.
-    Whoever creates it closes it.
+    *on_end* is called when the folder itself was removed: another of its name is not watched. Whoever creates
+    it closes it.
 
     Raises:
         OSError: The folder can't be watched: it is not there, or the system's watches are used up.
     """
 
-    def __init__(self, folder: Path, on_change: Listener, *, entries: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        on_change: Listener,
+        *,
+        entries: bool = False,
+        on_end: Listener = lambda: None,
+    ) -> None:
         self._queue: _Queue | None = _queue_of_this_loop()
-        self._on_change = on_change
-        self._watch = self._queue.add(folder, _CONTENT | (_ENTRIES if entries else 0), on_change)
+        self.on_change = on_change
+        self.on_end = on_end
+        self._watch = self._queue.add(folder, _CONTENT | (_ENTRIES if entries else 0), self)
 
     def close(self) -> None:
         """Stop watching. A second call does nothing."""
         if self._queue is not None:
-            self._queue.remove(self._watch, self._on_change)
+            self._queue.remove(self._watch, self)
             self._queue = None
 
 
@@ -53,7 +62,7 @@ class _Queue:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._descriptor = _checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-        self._listeners: dict[int, list[Listener]] = {}
+        self._listeners: dict[int, list[FolderWatch]] = {}
         self._loop = loop
         loop.add_reader(self._descriptor, self._changed)
 
@@ -61,7 +70,7 @@ class _Queue:
     def is_open(self) -> bool:
         return self._descriptor >= 0
 
-    def add(self, folder: Path, mask: int, listener: Listener) -> int:
+    def add(self, folder: Path, mask: int, listener: FolderWatch) -> int:
         try:
             # A folder has one watch in a queue, whoever asks: another listener must not narrow it.
             flags = mask | _IN_ONLYDIR | _IN_MASK_ADD
@@ -72,7 +81,7 @@ class _Queue:
         self._listeners.setdefault(watch, []).append(listener)
         return watch
 
-    def remove(self, watch: int, listener: Listener) -> None:
+    def remove(self, watch: int, listener: FolderWatch) -> None:
         listeners = self._listeners.get(watch, [])
         if listener in listeners:
             listeners.remove(listener)
@@ -90,12 +99,21 @@ class _Queue:
 
     def _changed(self) -> None:
         # What changed is not told: the caller looks at the folder, which also holds what came before us.
-        changed = set(_watches(os.read(self._descriptor, _READ_BYTES)))
+        events = set(_events(os.read(self._descriptor, _READ_BYTES)))
+        changed = {watch for watch, is_end in events if not is_end}
         heard = self._listeners if _OVERFLOW in changed else changed & self._listeners.keys()
         for watch in sorted(heard):
-            for listener in tuple(self._listeners.get(watch, ())):
-                if listener in self._listeners.get(watch, ()):  # not closed by the one before
-                    listener()
+            for listener in self._present(watch):
+                listener.on_change()
+        for watch, is_end in sorted(events):
+            for listener in self._present(watch) if is_end else ():
+                listener.on_end()
+
+    def _present(self, watch: int) -> "Iterator[FolderWatch]":
+        """Who listens; whoever is closed by the one before does not."""
+        for listener in tuple(self._listeners.get(watch, ())):
+            if listener in self._listeners.get(watch, ()):
+                yield listener
 
 
 _OVERFLOW = -1
@@ -110,16 +128,16 @@ def _queue_of_this_loop() -> _Queue:
     return queue
 
 
-def _watches(events: bytes) -> Iterator[int]:
-    """The watches that *events* are about; `_OVERFLOW` when some were lost."""
+def _events(content: bytes) -> Iterator[tuple[int, bool]]:
+    """The watches that *content* is about, and whether each has ended; `_OVERFLOW` when some were lost."""
     position = 0
-    while position < len(events):
-        watch, mask, _, length = _EVENT.unpack_from(events, position)
+    while position < len(content):
+        watch, mask, _, length = _EVENT.unpack_from(content, position)
         position += _EVENT.size + length
         if mask & _IN_Q_OVERFLOW:
-            yield _OVERFLOW
-        elif not mask & _IN_IGNORED:
-            yield watch
+            yield _OVERFLOW, False
+        else:
+            yield watch, bool(mask & _IN_IGNORED)
 
 
 def _checked(result: int) -> int:

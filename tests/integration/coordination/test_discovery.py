@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from posthouse.contracts import names
 from posthouse.coordination.discovery import Discovery
@@ -93,6 +94,29 @@ def test_a_tmux_server_that_died_empties_the_list_until_it_is_back(agents: Agent
         await house.until(lambda: house.live == [])
         await asyncio.to_thread(agents.relaunch, agents.find(agent_id=made.agent_id), None)
         await house.until(lambda: house.live == ["gpu"])
+
+    watched(agents, scenario)
+
+
+def test_folders_that_are_removed_and_made_again_are_followed(agents: Agents, tmp_path: Path) -> None:
+    """A record's, or the registry's own, however quickly; the new one is another folder."""
+    made = launch(agents, tmp_path, "gpu")
+    record = agents.registry.get(made.agent_id)
+    assert record is not None
+
+    def removed() -> None:
+        agents.registry.remove(made.agent_id)
+
+    def emptied() -> None:
+        shutil.rmtree(agents.registry.root)
+
+    async def scenario(house: Watched) -> None:
+        for name, remove in (("one", removed), ("two", emptied)):
+            remove()
+            agents.registry.publish(record)
+            await house.until(lambda: house.live == ["gpu"])
+            agents.registry.publish(structs.replace(record, agent_name=name))
+            await house.until(lambda name=name: house.live == [name])  # type: ignore[misc]  # bound now
 
     watched(agents, scenario)
 
