@@ -71,6 +71,9 @@ class Roster:
         sessions = None if member.server is None else self._sessions.get(member.server)
         return sessions is None or member.tmux_session_name in sessions
 
+    def knows(self, tracked_agent_id: str) -> bool:
+        return tracked_agent_id in self._members
+
     def find(self, ref: str) -> Member:
         """The one that *ref* means: an id wins over names, a live agent over others.
 

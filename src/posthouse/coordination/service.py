@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 from posthouse.contracts import coordination_files as cf
@@ -20,10 +21,16 @@ from posthouse.coordination.requests.service import Requests
 from posthouse.coordination.requests.tui import TuiRequests
 from posthouse.coordination.roster import AmbiguousAgent, UnknownAgent
 from posthouse.coordination.stopping import Stops
+from posthouse.coordination.turns.launching import Launches
 from posthouse.coordination.turns.service import HeadlessTurns
+from posthouse.coordination.turns.store import Store
 from posthouse.events.journal import Journal
 from posthouse.sessions.agents import Agents
 from posthouse.support import files
+
+#: The kernel tells of a new record within moments.
+_KNOWN_SECONDS = 5.0
+_LOOK_SECONDS = 0.01
 
 
 class Coordination:
@@ -45,13 +52,15 @@ class Coordination:
         self.gateways = Gateways()
         self.mail = Mail(self.gateways)
         #: What headless agents are asked to do, and did.
+        store = Store(Path(instance.server_root), log)
         self.turns = HeadlessTurns(
-            Path(instance.server_root),
+            store,
             log,
             is_live=self._is_live,
             gateway_of=self._gateway_of,
             tell=self._tell_turn,
         )
+        self.launches = Launches(agents, store, instance.api_base_url)
         self._eyes = Eyes()
         #: How each agent is, and was.
         self.states = States(Backgrounds(self.gateways, is_live=self._is_live), self.turns, self._eyes)
@@ -95,6 +104,19 @@ class Coordination:
 
     def _is_live(self, member: Member) -> bool:
         return self._discovery.roster.is_live(member)
+
+    async def launched(self, order: wire.HeadlessLaunch) -> Member:
+        """A new headless agent of this server's, which every route knows when this returns.
+
+        Raises:
+            As `Launches.launch`.
+        """
+        made = await self.launches.launch(order)
+        with suppress(TimeoutError):  # it is there all the same, and will be known
+            async with asyncio.timeout(_KNOWN_SECONDS):
+                while not self._discovery.roster.knows(made.tracked_agent_id):
+                    await asyncio.sleep(_LOOK_SECONDS)
+        return made
 
     def _changed(self) -> None:
         self.operations.look()

@@ -108,18 +108,17 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
     tool = tools.load(spec.tool)
     if not spec.working_directory.is_dir():
         raise BadLaunch(f"working directory {spec.working_directory} is not a folder")
-    own = _own_home(spec, roots, tool)
     given = brain.read(spec.brain_manifest) if spec.brain_manifest else None
     if given and given.tool != spec.tool:
         raise BadLaunch(f"{spec.brain_manifest} is for {given.tool}, not for {spec.tool}")
-    prepared = given or own
+    prepared = given or _own_home(spec, roots, tool)
     name = _name(spec, prepared)
     values = {**prepared.environment, **prepared.credentials, **spec.environment}
     backend = tool.headless_backend if spec.headless else blueprint.INTERACTIVE_BACKEND
     session_id = f"{backend}-{clock.compact(moment)}-{ids.hex_id(8)}"
     session_root = roots.runtime / "sessions" / backend / session_id
     # A home that the user brought may serve several agents, each with a role of its own.
-    beside = session_root / "definition" if given else own.home_path.with_suffix(".definition")
+    beside = session_root / "definition" if given else prepared.home_path.with_suffix(".definition")
     plan = Blueprint(
         session_root=session_root,
         created_at_utc=clock.iso_seconds(moment),

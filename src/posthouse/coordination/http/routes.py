@@ -6,6 +6,7 @@ from posthouse.contracts import managed_agents_http as wire
 from posthouse.coordination.http import (
     events,
     gateway_routes,
+    launch_routes,
     mail_routes,
     operations,
     request_routes,
@@ -84,6 +85,7 @@ ROUTES = (
     *events.ROUTES,
     *gateway_routes.ROUTES,
     *mail_routes.ROUTES,
+    *launch_routes.ROUTES,
     *turn_routes.ROUTES,
     *operations.ROUTES,
 )

@@ -7,7 +7,8 @@ from posthouse import tools
 from posthouse.contracts import identity
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.manifest import HEADLESS
-from posthouse.contracts.registry import Record
+from posthouse.coordination.member import Member
+from posthouse.coordination.records import member_of
 from posthouse.coordination.turns.authority import authority_of
 from posthouse.coordination.turns.store import Store
 from posthouse.errors import Conflict, Unavailable
@@ -16,7 +17,7 @@ from posthouse.sessions.blueprint import ManagedBy
 from posthouse.sessions.launch import BadLaunch, LaunchSpec
 from posthouse.sessions.registry import RecordTaken
 from posthouse.sessions.session import Session
-from posthouse.support import crashpoints, ids
+from posthouse.support import ids
 
 _STALWART = "stalwart_"
 
@@ -42,7 +43,7 @@ class Launches:
         # 0.0.0.0 is where it listens, not where it can be reached.
         self._api_base_url = api_base_url.replace("//0.0.0.0:", "//127.0.0.1:")
 
-    async def launch(self, order: wire.HeadlessLaunch) -> Session:
+    async def launch(self, order: wire.HeadlessLaunch) -> Member:
         """A headless agent that waits for its first turn; it is published and on disk.
 
         Raises:
@@ -52,7 +53,7 @@ class Launches:
         """
         return await asyncio.to_thread(self._launch, order)
 
-    def _launch(self, order: wire.HeadlessLaunch) -> Session:
+    def _launch(self, order: wire.HeadlessLaunch) -> Member:
         tracked_id = ids.hex_id(12)
         self._require_free(order)
         try:
@@ -67,13 +68,12 @@ class Launches:
             raise BadLaunch(str(error)) from error
         except OSError as error:
             raise NotPublished(f"the agent's files can't be written: {error}") from error
-        crashpoints.reach("agent launched")
         try:
             self._store.write_authority(authority_of(tracked_id, made))
         except OSError as error:
             self._take_down(made)
             raise NotPublished(f"the server can't keep the agent: {error}") from error
-        return made
+        return self._published(made)
 
     def _require_free(self, order: wire.HeadlessLaunch) -> None:
         """Names are shared only by those who give their agents ids of their own."""
@@ -89,14 +89,11 @@ class Launches:
         if generation is not None:
             self._agents.registry.remove(made.agent_id, generation)
 
-    def record_of(self, made: Session) -> Record:
-        """Raises:
-        NotPublished: It is gone again.
-        """
+    def _published(self, made: Session) -> Member:
         record = self._agents.registry.entry(made.agent_id).record
         if record is None:
             raise NotPublished(f"agent {made.agent_name!r} is gone again")
-        return record
+        return member_of(record, made)
 
 
 def _spec(order: wire.HeadlessLaunch, managed_by: ManagedBy) -> LaunchSpec:

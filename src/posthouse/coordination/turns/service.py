@@ -35,14 +35,14 @@ class HeadlessTurns:
 
     def __init__(
         self,
-        root: Path,
+        store: Store,
         log: logging.Logger,
         *,
         is_live: Callable[[Member], bool],
         gateway_of: Callable[[str], Awaitable[LiveGateway | None]],
         tell: Tell,
     ) -> None:
-        self._store = Store(root, log)
+        self._store = store
         self._log = log
         self._is_live = is_live
         self._gateway_of = gateway_of
