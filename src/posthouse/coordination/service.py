@@ -66,7 +66,7 @@ class Coordination:
         self.states = States(Backgrounds(self.gateways, is_live=self._is_live), self.turns, self._eyes)
         #: What every agent is asked to do.
         self.requests = Requests(TuiRequests(self.gateways, self._eyes), self.turns, is_live=self._is_live)
-        self.stops = Stops(agents, self.turns, self._eyes)
+        self.stops = Stops(agents, self.turns, self._eyes, find=self.member)
 
     async def open(self) -> None:
         """Know who is there, and follow.

@@ -22,7 +22,7 @@ class SessionNotFound(NotFound):
 
 
 class BadManifest(Conflict):
-    """The manifest can't be read as schema 4."""
+    """The manifest can't be read, or not as schema 4."""
 
     code = "bad_manifest"
 
@@ -83,12 +83,14 @@ def read(manifest_path: Path) -> Session:
 
     Raises:
         SessionNotFound: There is no such file.
-        BadManifest: It is not a manifest of schema 4; the message names the field.
+        BadManifest: It can't be read, or is not a manifest of schema 4; the message names the field.
     """
     try:
         content = manifest_path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise SessionNotFound(f"there is no manifest at {manifest_path}") from None
+    except OSError as error:
+        raise BadManifest(f"{manifest_path} can't be read: {error.strerror}") from error
     try:
         return Session(manifest_path.parent, strict.decode(content, Manifest))
     except ValueError as error:

@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.contracts.gateway_tui_http import Problem
-from posthouse.contracts.manifest import FilesystemMailbox
-from posthouse.coordination.gateways import Gateways, LiveGateway, NoLiveGateway
+from posthouse.contracts.manifest import FilesystemMailbox, Manifest
+from posthouse.coordination.gateways import Gateways, LiveGateway
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing import reading
+from posthouse.coordination.offline import status_of
 from posthouse.errors import PosthouseError
-from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 
@@ -24,19 +23,24 @@ GATEWAY_UNUSABLE = "gateway_unusable"
 MANIFEST_UNREADABLE = "manifest_unreadable"
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A session whose manifest can't be read."""
+
+    why: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
     """One agent at one moment."""
 
     member: Member
     is_live: bool
-    #: None when the manifest can't be read, and `problem` says why.
-    session: Session | None
-    problem: str | None = None
+    session: Session | Unreadable
     #: None when there is none that can be believed.
     gateway: LiveGateway | None = None
-    #: Of the gateway, or of having none; None when not even that can be told.
-    status: GatewayStatus | None = None
+    #: Of the gateway, or of having none.
+    status: GatewayStatus
     #: What is wrong with the gateway.
     troubles: tuple[Problem, ...] = ()
 
@@ -46,8 +50,13 @@ class Background:
         return replace(self, gateway=None, troubles=(*self.troubles, told))
 
     @property
+    def manifest(self) -> Manifest | None:
+        """None when it can't be read."""
+        return None if isinstance(self.session, Unreadable) else self.session.manifest
+
+    @property
     def mailbox_posture(self) -> wire.MailboxPosture | None:
-        binding = None if self.session is None else self.session.manifest.launch_plan.mailbox
+        binding = None if self.manifest is None else self.manifest.launch_plan.mailbox
         if binding is None:
             return None
         return wire.MailboxPosture(
@@ -57,8 +66,8 @@ class Background:
         )
 
     @property
-    def gateway_posture(self) -> wire.GatewayPosture | None:
-        return None if self.status is None else wire.GatewayPosture.of(self.status)
+    def gateway_posture(self) -> wire.GatewayPosture:
+        return wire.GatewayPosture.of(self.status)
 
     def summary(
         self,
@@ -68,7 +77,7 @@ class Background:
         diagnostics: tuple[Problem, ...],
     ) -> wire.Summary:
         """The summary of an agent of which the rest is known."""
-        runtime = None if self.session is None else self.session.manifest.runtime
+        runtime = None if self.manifest is None else self.manifest.runtime
         return wire.Summary(
             tracked_agent_id=self.member.tracked_agent_id,
             identity=self.member.identity,
@@ -92,34 +101,21 @@ class Backgrounds:
         self._is_live = is_live
 
     async def of(self, member: Member) -> Background:
-        found = await asyncio.to_thread(_look_up, member, is_live=self._is_live(member))
-        if found.session is None:
-            return found
+        session = await asyncio.to_thread(_session, member)
+        is_live = self._is_live(member)
         try:
             gateway = await self._gateways.needed(member)
             status = await reading.status(member, gateway)
-        except NoLiveGateway as error:
+        except PosthouseError as error:
+            offline = GatewayStatus.model_validate(await status_of(member))
+            found = Background(member=member, is_live=is_live, session=session, status=offline)
             # Having none is no trouble; having one that is dead, silent or of another version is.
             return found if member.record.gateway is None else found.without_gateway(error)
-        except PosthouseError as error:
-            return found.without_gateway(error)
-        return replace(found, gateway=gateway, status=status)
+        return Background(member=member, is_live=is_live, session=session, gateway=gateway, status=status)
 
 
-def _look_up(member: Member, *, is_live: bool) -> Background:
+def _session(member: Member) -> Session | Unreadable:
     try:
-        session = sessions.read(Path(member.record.runtime.manifest_path))
+        return sessions.read(Path(member.record.runtime.manifest_path))
     except PosthouseError as error:
-        return Background(member=member, is_live=is_live, session=None, problem=str(error))
-    try:
-        status = _offline(session)
-    except PosthouseError as error:
-        trouble = Problem(kind=GATEWAY_UNUSABLE, message=str(error))
-        return Background(member=member, is_live=is_live, session=session, troubles=(trouble,))
-    return Background(member=member, is_live=is_live, session=session, status=status)
-
-
-def _offline(session: Session) -> GatewayStatus:
-    """The status of having no gateway."""
-    mode = publication.desired_config(session).desired_execution_mode
-    return GatewayStatus.model_validate(gf.offline_status(publication.attach_of(session), mode))
+        return Unreadable(str(error))

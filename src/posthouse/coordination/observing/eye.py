@@ -25,9 +25,11 @@ class Eye:
 
     def __init__(self, session: Session, *, now: Callable[[], datetime] = clock.now) -> None:
         """Raises:
-        UnsupportedBackend: Sessions of that backend are not looked into.
+        PosthouseError: Its backend is only shown, or its tool is not known.
         """
         self.adapter = driving.of(session)
+        #: Held by whoever gives it a prompt from here, from before it is ready until it was typed.
+        self.giving = asyncio.Lock()
         self._tool = session.manifest.tool
         self._testimony = tools.load(self._tool).testimony
         self._timings = TrackingTimings()

@@ -6,12 +6,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from posthouse.coordination.observing.eye import Eye
+from posthouse.errors import PosthouseError, Unavailable
 from posthouse.sessions.session import Session
 
 #: Whoever asks again within this finds the belief and its history as they were.
 IDLE_SECONDS = 120.0
 #: Eyes that nobody looks through; beyond this the one that was asked for least lately is closed.
 MAX_IDLE = 64
+
+
+class CannotLook(Unavailable):
+    """Nobody knows how to look at a TUI of that kind."""
+
+    code = "cannot_look"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -35,7 +42,7 @@ class Eyes:
         """The eye on *session*, open for as long as the body needs it.
 
         Raises:
-            UnsupportedBackend: Sessions of that backend are not looked into.
+            CannotLook: Its backend or its tool is not known here.
         """
         path = str(session.manifest_path)
         held = self._take(path, session)
@@ -86,7 +93,10 @@ class Eyes:
 
 
 async def _opened(session: Session) -> Eye:
-    eye = Eye(session)
+    try:
+        eye = Eye(session)
+    except PosthouseError as error:  # a legacy backend, or a tool that this version does not know
+        raise CannotLook(str(error)) from error
     await eye.open()
     return eye
 

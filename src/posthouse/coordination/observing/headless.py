@@ -10,7 +10,7 @@ from posthouse.contracts.gateway_tui_http import Phase, Problem
 from posthouse.contracts.managed_agent_files import RecordedStatus, TurnRecord
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing import reading
-from posthouse.coordination.observing.background import Background
+from posthouse.coordination.observing.background import Background, Unreadable
 from posthouse.coordination.observing.tui import TMUX_SESSION_MISSING
 from posthouse.driving.chat_view import chat_state
 from posthouse.errors import PosthouseError
@@ -127,7 +127,7 @@ def _by_gateway(control: HeadlessControlState, active: TurnRecord | None, last: 
 
 
 def _from_here(background: Background, active: TurnRecord | None, last: TurnRecord | None) -> _Seen:
-    headless = None if background.session is None else background.session.manifest.headless
+    headless = None if background.manifest is None else background.manifest.headless
     return _Seen(
         is_resumable=headless is not None,
         is_session_live=background.is_live,
@@ -172,12 +172,20 @@ def _detail(background: Background, seen: _Seen) -> wire.HeadlessDetail:
 def _problems(background: Background, seen: _Seen) -> tuple[Problem, ...]:
     found = []
     if not seen.is_resumable:
-        why = background.problem or "its manifest has no headless section, or its session is gone"
-        found.append(Problem(kind=RUNTIME_RESUME_UNAVAILABLE, message=why))
+        found.append(Problem(kind=RUNTIME_RESUME_UNAVAILABLE, message=_why_not(background)))
     if not seen.is_session_live:
         name = background.member.tmux_session_name
         found.append(Problem(kind=TMUX_SESSION_MISSING, message=f"its tmux session {name} is gone"))
     return tuple(found)
+
+
+def _why_not(background: Background) -> str:
+    """Why nobody could go on with the agent's conversation."""
+    if isinstance(background.session, Unreadable):
+        return background.session.why
+    if background.session.manifest.headless is None:
+        return "its manifest has no headless section"
+    return "its gateway can't reach its session"
 
 
 def _entry(record: TurnRecord) -> wire.HistoryEntry:

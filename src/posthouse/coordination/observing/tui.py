@@ -6,7 +6,7 @@ from posthouse.contracts import gateway_tui_http as tui
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.gateway_tui_http import Problem
 from posthouse.coordination.observing import reading
-from posthouse.coordination.observing.background import MANIFEST_UNREADABLE, Background
+from posthouse.coordination.observing.background import MANIFEST_UNREADABLE, Background, Unreadable
 from posthouse.coordination.observing.eyes import Eyes
 from posthouse.coordination.observing.terminal import Terminal
 from posthouse.errors import PosthouseError
@@ -74,9 +74,8 @@ class TuiStates:
     async def _seen_from_here(self, background: Background) -> Terminal:
         member, session, now = background.member, background.session, clock.now()
         tool = member.record.identity.tool
-        if session is None:
-            reason = background.problem or "its manifest can't be read"
-            return Terminal.unreadable(tool, MANIFEST_UNREADABLE, reason, at=now)
+        if isinstance(session, Unreadable):
+            return Terminal.unreadable(tool, MANIFEST_UNREADABLE, session.why, at=now)
         if not background.is_live:
             return Terminal.missing(tool, f"its tmux session {member.tmux_session_name} is gone", at=now)
         try:

@@ -8,6 +8,7 @@ from typing import Protocol
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.gateway_http import Execution
 from posthouse.contracts.managed_agent_files import TurnRecord
+from posthouse.contracts.manifest import LEGACY
 from posthouse.coordination.gateways import GatewayGarbled
 from posthouse.coordination.member import Member
 from posthouse.coordination.requests.refusals import ExecutionOnTui
@@ -83,7 +84,9 @@ class Requests:
         )
 
     async def _operable(self, member: Member) -> Session:
-        name = member.record.agent_name
+        name, backend = member.record.agent_name, member.record.identity.backend
+        if backend in LEGACY:
+            raise NotOperable(f"agent {name!r}: backend {backend} is only shown, never driven")
         if not self._is_live(member):
             raise NotOperable(
                 f"agent {name!r} does not run; start it again with "

@@ -1,8 +1,11 @@
 """Prompts and interrupts for TUIs: through the gateway where one lives, else typed from here."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from posthouse.coordination.gateways import Gateways, LiveGateway
+from posthouse.attaching import holder
+from posthouse.coordination.gateways import Gateways, LiveGateway, NoLiveGateway, root_of
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing import reading
 from posthouse.coordination.observing.eye import Eye
@@ -29,17 +32,16 @@ class TuiRequests:
 
         Raises:
             Refused, InvalidInput: Such a prompt can't be given.
-            NotOperable: The agent or its gateway does not take it now.
+            NotOperable, NoLiveGateway: The agent or its gateway does not take it now.
             AgentGone: Its program or its terminal is not there.
             GatewayLost, GatewayGarbled: The gateway did not answer.
         """
-        gateway = await self._gateways.live(member)
+        gateway = await self._gateway(member)
         if gateway is not None:
             return await _queued(gateway, text)
-        async with self._eyes.on(session) as eye:
-            await self._ready(member, eye)
+        async with self._eyes.on(session) as eye, self._ready(member, eye):
             # Whoever attached one meanwhile wants it to be asked.
-            gateway = await self._gateways.live(member)
+            gateway = await self._gateway(member)
             if gateway is not None:
                 return await _queued(gateway, text)
             await _type(member, eye, text)
@@ -51,12 +53,25 @@ class TuiRequests:
         Raises:
             As `prompt`.
         """
-        gateway = await self._gateways.live(member)
+        gateway = await self._gateway(member)
         if gateway is None:
             return await self._interrupted(session)
         if not await _works(member, gateway):
             return None
         return f"interrupt accepted by the gateway as {await gateways_door.interrupt(gateway)}"
+
+    async def _gateway(self, member: Member) -> LiveGateway | None:
+        """The gateway that has to be asked; None when the session has none.
+
+        Raises:
+            NoLiveGateway: One owns the session, and can't be asked: nobody else may type meanwhile.
+        """
+        try:
+            return await self._gateways.needed(member)
+        except NoLiveGateway:
+            if await asyncio.to_thread(holder.holder_of, root_of(member)) is not None:
+                raise
+            return None
 
     async def _interrupted(self, session: Session) -> str | None:
         async with self._eyes.on(session) as eye:
@@ -65,17 +80,34 @@ class TuiRequests:
             did = turn is not None and await turn.interrupt()
         return "interrupted; it has no gateway" if did else None
 
-    async def _ready(self, member: Member, eye: Eye) -> None:
-        await eye.look()
+    @asynccontextmanager
+    async def _ready(self, member: Member, eye: Eye) -> AsyncIterator[None]:
+        """The body runs when the agent takes a prompt and no other from here is before it."""
+        try:
+            async with asyncio.timeout(self._ready_seconds):
+                await eye.giving.acquire()
+        except TimeoutError:
+            raise self._busy(member, "other prompts were before this one") from None
+        try:
+            await self._wait_ready(member, eye)
+            yield
+        finally:
+            eye.giving.release()
+
+    async def _wait_ready(self, member: Member, eye: Eye) -> None:
+        seen = await eye.look()
         try:
             async with asyncio.timeout(self._ready_seconds):
                 await eye.adapter.wait_ready()
         except TimeoutError:
-            name = member.record.agent_name
-            raise NotOperable(
-                f"agent {name!r} was still busy after {self._ready_seconds:g} s and nothing was typed; "
-                "with a gateway attached, prompts wait in its queue"
-            ) from None
+            shown = seen.parsed_surface
+            raise self._busy(member, shown.business_state if shown else "nobody knows with what") from None
+
+    def _busy(self, member: Member, why: str) -> NotOperable:
+        return NotOperable(
+            f"agent {member.record.agent_name!r} was not ready within {self._ready_seconds:g} s ({why}); "
+            "nothing was typed; with a gateway attached, prompts wait in its queue"
+        )
 
 
 async def _queued(gateway: LiveGateway, text: str) -> str:
