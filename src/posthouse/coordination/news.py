@@ -1,6 +1,9 @@
-"""Tells the journal who came and who went, and which records can't be used."""
+"""Tells the journal who came and who went, and which records can't be used.
 
-from collections.abc import Mapping
+`agent_gone`: its session ended. `agent_stopped`: its record says so; often both, in that order.
+"""
+
+from collections.abc import Iterable, Mapping
 
 from posthouse.coordination.member import Member
 from posthouse.coordination.roster import Roster
@@ -13,27 +16,30 @@ class News:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._has_begun = False
+        #: Those whose session is there, and those whose records say that it should be.
         self._live: Mapping[str, Member] = {}
+        self._meant: Mapping[str, Member] = {}
         self._problems: Mapping[str, str] = {}
 
     def begin(self, roster: Roster, problems: Mapping[str, str]) -> None:
         """Take what is there for known, and say that whoever followed another server should ask anew."""
         self._has_begun = True
-        self._live, self._problems = _live(roster), dict(problems)
+        self._live, self._meant, self._problems = _by_id(roster.live), _meant(roster), dict(problems)
         self._journal.add("server_started", live_agents=len(self._live))
 
     def look(self, roster: Roster, problems: Mapping[str, str]) -> None:
         """Tell what changed since the last look."""
         if not self._has_begun:
             return
-        before, self._live = self._live, _live(roster)
+        before, self._live = self._live, _by_id(roster.live)
+        meant, self._meant = self._meant, _meant(roster)
         for agent_id in sorted(self._live.keys() - before.keys()):
             self._tell_of("agent_appeared", self._live[agent_id])
-        registered = {member.tracked_agent_id: member for member in roster.members}
-        for agent_id in sorted(before.keys() - self._live.keys()):
-            known = registered.get(agent_id)
-            was_stopped = known is not None and not known.is_meant_to_run
-            self._tell_of("agent_stopped" if was_stopped else "agent_gone", before[agent_id])
+        stopped = meant.keys() - self._meant.keys()
+        for agent_id in sorted(before.keys() - self._live.keys() - stopped):
+            self._tell_of("agent_gone", before[agent_id])
+        for agent_id in sorted(stopped):
+            self._tell_of("agent_stopped", meant[agent_id])
         self._look_at(problems)
 
     def _look_at(self, problems: Mapping[str, str]) -> None:
@@ -55,5 +61,9 @@ class News:
         )
 
 
-def _live(roster: Roster) -> dict[str, Member]:
-    return {member.tracked_agent_id: member for member in roster.live}
+def _meant(roster: Roster) -> dict[str, Member]:
+    return _by_id([member for member in roster.members if member.is_meant_to_run])
+
+
+def _by_id(members: Iterable[Member]) -> dict[str, Member]:
+    return {member.tracked_agent_id: member for member in members}

@@ -92,7 +92,7 @@ def serving(agents: Agents, *, port: int = 0) -> Iterator[Served]:
         )
         coordination = Coordination(agents, instance, log)
         made.append((asyncio.get_running_loop(), coordination))
-        server = Server(app.build(coordination), log)
+        server = Server(app.build(coordination), log, on_stop=coordination.operations.audience.end)
         await coordination.open()
         serving = asyncio.create_task(server.listen(listener))
         is_up.set()

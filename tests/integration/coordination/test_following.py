@@ -165,12 +165,25 @@ def test_a_new_agents_gateway_is_told_from_its_beginning(tmp_path: Path) -> None
             await prompt(served[1])
             house.hub.look(Roster([one, two], {}))
             await house.until(lambda: house.of("a1") == ["accepted", "completed"])
-            house.hub.look(Roster([member("a0", None), two], {}))
+            house.hub.look(Roster([two], {}))
             assert house.hub.followed == 1
             await prompt(served[0])
             await house.until(lambda: house.of("a0") == 2 * ["accepted", "completed"])
 
     with_gateways(tmp_path, 2, scenario)
+
+
+def test_a_gateway_that_comes_while_somebody_listens_is_told_from_its_start(tmp_path: Path) -> None:
+    """What an earlier gateway of that agent told is no news; what the new one tells at once is."""
+
+    async def scenario(served: list[Served]) -> None:
+        async with opened(tmp_path / "server", member("a0", None)) as house:
+            await house.hub.admit(None)
+            await prompt(served[0])
+            house.hub.look(Roster([member("a0", served[0].port)], {}))
+            await house.until(lambda: house.of("a0") == ["accepted", "completed"])
+
+    with_gateways(tmp_path, 1, scenario)
 
 
 def test_a_gateway_that_does_not_answer_keeps_nobody_waiting_for_long(tmp_path: Path) -> None:
@@ -179,7 +192,7 @@ def test_a_gateway_that_does_not_answer_keeps_nobody_waiting_for_long(tmp_path: 
     async def scenario() -> None:
         async with opened(tmp_path / "server", member("a0", 1)) as house:
             await house.hub.admit(None)
-            assert (house.hub.followed, house.events) == (1, [])
+            assert (house.hub.followed, house.events) == (0, [])
 
     asyncio.run(scenario())
 

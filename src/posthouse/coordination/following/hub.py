@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.coordination.following.bookmarks import Bookmarks
-from posthouse.coordination.following.tap import Surroundings, Tap
+from posthouse.coordination.following.tap import FROM_THE_START, Surroundings, Tap
 from posthouse.coordination.member import Member
 from posthouse.coordination.roster import Roster
 from posthouse.events.journal import Journal
@@ -53,7 +53,7 @@ class Hub:
     @property
     def followed(self) -> int:
         """How many gateways are listened to."""
-        return len(self._taps)
+        return sum(tap.is_listening for tap, _ in self._taps.values())
 
     async def admit(self, agents: frozenset[str] | None) -> Listener:
         """Somebody who listens until `leave`: what happens in those gateways from now on is told."""
@@ -63,7 +63,7 @@ class Hub:
         if self._saving is None:
             self._saving = asyncio.create_task(self._save_now_and_then())
         try:
-            self._open_taps(is_late=True, known=self._registered)
+            self._open_taps(is_late=True)
             placed = [asyncio.create_task(tap.placed.wait()) for tap, _ in self._taps.values()]
             if placed:
                 _, waiting = await asyncio.wait(placed, timeout=_PLACE_SECONDS)
@@ -82,22 +82,21 @@ class Hub:
             self._rest()
 
     def look(self, roster: Roster) -> None:
-        """Agents changed: open taps of new gateways, and hear out those that go."""
+        """Agents changed: follow those that are new from their beginning, and hear out those that go."""
         known, self._roster = self._registered, roster
         members = {member.tracked_agent_id: member for member in roster.members}
         self._registered = frozenset(members)
         if not self._listeners:
             return
         for agent_id, (tap, task) in [*self._taps.items()]:
-            member = members.get(agent_id)
-            if member is not None and member.record.gateway is not None:
-                tap.look(member)
+            if agent_id in members:
+                tap.look(members[agent_id])
             else:
-                del self._taps[agent_id]
-                tap.retire()
-                self._parting.add(task)
-                task.add_done_callback(self._parting.discard)
-        self._open_taps(is_late=False, known=known)
+                self._part(agent_id, tap, task)
+        for agent_id in self._registered - known:
+            if self._bookmarks.get(agent_id) is None:
+                self._bookmarks.put(agent_id, FROM_THE_START)
+        self._open_taps(is_late=False)
 
     async def close(self) -> None:
         """Listen to nobody any more; what was heard is written down."""
@@ -122,13 +121,18 @@ class Hub:
         self._resting.add(task)
         task.add_done_callback(self._resting.discard)
 
-    def _open_taps(self, *, is_late: bool, known: frozenset[str]) -> None:
+    def _open_taps(self, *, is_late: bool) -> None:
         for member in self._roster.members:
             agent_id = member.tracked_agent_id
-            if agent_id in self._taps or member.record.gateway is None or not self._is_wanted(agent_id):
-                continue
-            tap = Tap(member, self._around, is_late=is_late, is_new=agent_id not in known)
-            self._taps[agent_id] = (tap, asyncio.create_task(tap.run()))
+            if agent_id not in self._taps and self._is_wanted(agent_id):
+                tap = Tap(member, self._around, is_late=is_late)
+                self._taps[agent_id] = (tap, asyncio.create_task(tap.run()))
+
+    def _part(self, agent_id: str, tap: Tap, task: asyncio.Task[None]) -> None:
+        del self._taps[agent_id]
+        tap.retire()
+        self._parting.add(task)
+        task.add_done_callback(self._parting.discard)
 
     def _is_wanted(self, agent_id: str) -> bool:
         return any(one.agents is None or agent_id in one.agents for one in self._listeners)

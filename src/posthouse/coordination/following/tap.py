@@ -6,12 +6,18 @@ from dataclasses import dataclass
 
 from posthouse.clients.events import Heard, StreamBroken
 from posthouse.clients.following import events_of
+from posthouse.contracts import gateway_files as gf
 from posthouse.coordination.following.bookmarks import HEARD_AS, Bookmarks
+from posthouse.coordination.gateways import root_of
 from posthouse.coordination.member import Member
+from posthouse.events import past
+from posthouse.events.event import Position
 from posthouse.events.journal import Journal
 
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 10.0
+#: As a place: before everything that a gateway keeps.
+FROM_THE_START = "start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,30 +31,29 @@ class Surroundings:
 
 
 class Tap:
-    """Follows the gateway of one agent, over its restarts, until it is retired or cancelled.
+    """Follows the gateway of one agent, whenever there is one, until it is retired or cancelled.
 
-    *is_late*: what happened before the tap was opened is told as late. *is_new*: the agent is, so that
-    everything its gateway ever told is news; otherwise one of whom nothing was heard begins with now.
+    *is_late*: what happened before the tap was opened is told as late.
     """
 
-    def __init__(self, member: Member, around: Surroundings, *, is_late: bool, is_new: bool) -> None:
+    def __init__(self, member: Member, around: Surroundings, *, is_late: bool) -> None:
         #: Set when everything that happens from now on will be told, as far as that is possible.
         self.placed = asyncio.Event()
+        self.is_listening = False
         self._member = member
         self._around = around
         self._is_late = is_late
-        self._is_new = is_new
         self._late_until = 0
         self._is_retired = False
         self._wake = asyncio.Event()
 
     def look(self, member: Member) -> None:
-        """Something about the agent changed: its gateway may be there again."""
+        """Something about the agent changed: its gateway may have come."""
         self._member = member
         self._wake.set()
 
     def retire(self) -> None:
-        """The gateway is being taken away: hear it out, and look for no other."""
+        """The agent is forgotten: hear its gateway out, and look for no other."""
         self._is_retired = True
         self._wake.set()
 
@@ -59,28 +64,31 @@ class Tap:
             try:
                 if await self._follow():
                     pause_seconds = _FIRST_PAUSE_SECONDS
-            except StreamBroken:
+            except (StreamBroken, OSError):
                 pass  # it ended, or is about to: the next look tells
             finally:
+                self.is_listening = False
                 self.placed.set()
             await self._pause(pause_seconds)
             pause_seconds = min(2 * pause_seconds, _LONGEST_PAUSE_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
+        """Wait until there is a reason to look again; a gateway that should be there is one by itself."""
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(None if self._member.record.gateway is None else seconds):
                 await self._wake.wait()
         except TimeoutError:
             return
 
     async def _follow(self) -> bool:
         """Tell until the stream ends. False: there is no gateway."""
-        port = await self._around.port_of(self._member)
+        port = None if self._member.record.gateway is None else await self._around.port_of(self._member)
         if port is None:
+            await self._wait_at_the_end()
             return False
-        since = await self._beginning(port)
-        self.placed.set()
-        async with events_of(port, since=since) as stream:
+        async with events_of(port, since=await self._beginning(port)) as stream:
+            self.is_listening = True
+            self.placed.set()
             async for heard in stream:
                 if heard is not None:
                     self._tell(heard)
@@ -88,12 +96,17 @@ class Tap:
                     self._around.bookmarks.put(self._member.tracked_agent_id, stream.last_id)
         return True
 
+    async def _wait_at_the_end(self) -> None:
+        """Nothing was heard yet and no gateway writes: the next one is told from its first event on."""
+        agent_id, bookmarks = self._member.tracked_agent_id, self._around.bookmarks
+        if bookmarks.get(agent_id) is None:
+            lines = await asyncio.to_thread(past.line_count, root_of(self._member) / gf.EVENTS)
+            bookmarks.put(agent_id, str(Position(number=lines, check=None)))
+
     async def _beginning(self, port: int) -> str:
         """Where to go on. Of a gateway that was never heard, the journal says where that is."""
         agent_id, bookmarks = self._member.tracked_agent_id, self._around.bookmarks
         known = bookmarks.get(agent_id)
-        if known is None and self._is_new:
-            return "start"
         if known is not None and (self.placed.is_set() or not self._is_late):
             return known
         async with events_of(port, since=None, follow=False) as stream:
