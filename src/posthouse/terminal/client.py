@@ -7,7 +7,8 @@ and an environment of its own choosing, because whoever starts the server gives 
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from posthouse.errors import Unavailable
@@ -127,7 +128,7 @@ class Tmux:
 
         script = b"".join(quoting.line(command) for command in commands)
         with turnstile.passing(self.server):
-            done = self._process(list(map(quoting.argument, attach_arguments(session, output=False))), script)
+            done = self._control_process(attach_arguments(session, output=False), script)
         replies = [event for event in Parser().feed(done.stdout) if isinstance(event, Reply)]
         ours = [reply for reply in replies if reply.ours]
         attach_errors = [reply.text for reply in replies if reply.failed and not reply.ours]
@@ -146,7 +147,7 @@ class Tmux:
         return self.run("display-message", "-p", "#{socket_path}")
 
     def _process(self, arguments: Sequence[bytes], script: bytes) -> subprocess.CompletedProcess[bytes]:
-        try:
+        with self._translated():
             return subprocess.run(
                 [*map(quoting.argument, program(self.server)), *arguments],
                 input=script,
@@ -155,6 +156,39 @@ class Tmux:
                 env=client_environment(os.environ),
                 check=False,
             )
+
+    def _control_process(self, arguments: Sequence[str], script: bytes) -> subprocess.CompletedProcess[bytes]:
+        """As `_process`, for a control client: one that leaves with us, even if we are killed.
+
+        tmux keeps a client for ever that it still has words for and can't tell them. So the client itself
+        holds the end where they are read.
+        """
+        reading, writing = os.pipe()
+        with open(reading, "rb") as told, self._translated():
+            try:
+                process = subprocess.Popen(
+                    list(map(quoting.argument, [*program(self.server), *arguments])),
+                    stdin=subprocess.PIPE,
+                    stdout=writing,
+                    stderr=subprocess.PIPE,
+                    pass_fds=(reading,),
+                    env=client_environment(os.environ),
+                )
+            finally:
+                os.close(writing)
+            with process:
+                process.stdout = told
+                try:
+                    words, errors = process.communicate(script, timeout=self._timeout_seconds)
+                except BaseException:
+                    process.kill()
+                    raise
+        return subprocess.CompletedProcess(process.args, process.returncode, words, errors)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
         except subprocess.TimeoutExpired:
             raise TmuxFrozen(self.server, self._timeout_seconds) from None
         except (FileNotFoundError, PermissionError) as error:

@@ -77,8 +77,10 @@ class Patience:
     #: Gemini chews on a line of 100 KB for half a minute and paints nothing. Who gives up before it is shown
     #: leaves a paste behind that lands in the next prompt.
     shown: float = 60.0
-    #: After each of at most two Enters.
+    #: After the first Enter; an idle agent that still holds the text then gets a second one.
     confirm: float = 3.0
+    #: After that, before it is called unknown: on a busy machine a CLI takes its time.
+    doubt: float = 20.0
 
 
 DEFAULT_PATIENCE = Patience()
@@ -233,22 +235,20 @@ class Typist:
         """Press Enter until two signs agree; a second time only while an idle agent still holds the text."""
         await self._send("Enter")
         crashpoints.reach("prompt entered")
-        if not await self._confirmed(signs) and holds_text(await self.surface()):
-            await self._send("Enter")
-            await self._confirmed(signs)
+        if not await self._confirmed(signs, self._patience.confirm):
+            if holds_text(await self.surface()):
+                await self._send("Enter")
+            await self._confirmed(signs, self._patience.doubt)
         if signs.agree:
             return Delivery(outcome="submitted", reason="confirmed", evidence=signs.seen)
         return Delivery(outcome="unknown", reason="unconfirmed", evidence=signs.seen)
 
-    async def _confirmed(self, signs: Signs) -> bool:
+    async def _confirmed(self, signs: Signs, seconds: float) -> bool:
         def judge(_screen: Screen, surface: Surface) -> bool | None:
             signs.look(surface)
             return True if signs.agree else None
 
-        confirm_seconds = self._patience.confirm
-        found = await self._watch.until(
-            judge, seconds=confirm_seconds, look_again_seconds=_LOOK_AGAIN_SECONDS
-        )
+        found = await self._watch.until(judge, seconds=seconds, look_again_seconds=_LOOK_AGAIN_SECONDS)
         return found is True
 
     async def _why_no_keys(self) -> str:

@@ -17,7 +17,7 @@ from posthouse.terminal.client import Server
 
 _SUFFIX = ".posthouse-turnstile"
 #: Longer than a client takes to arrive; a frozen server must not freeze those who would find that out.
-_LONGEST_SECONDS = 5.0
+LONGEST_SECONDS = 5.0
 _RETRY_SECONDS = 0.002
 #: Many who wait look ever more rarely, or their looking is all that gets done.
 _LAST_RETRY_SECONDS = 0.05
@@ -27,7 +27,7 @@ _LAST_RETRY_SECONDS = 0.05
 def passing(server: Server) -> Iterator[None]:
     """Let a client arrive or leave in the body."""
     with ExitStack() as stack:
-        held = locks.hold(lock_of(server), wait_seconds=_LONGEST_SECONDS, retry_seconds=_RETRY_SECONDS)
+        held = locks.hold(lock_of(server), wait_seconds=LONGEST_SECONDS, retry_seconds=_RETRY_SECONDS)
         with contextlib.suppress(locks.LockHeld, OSError):
             stack.enter_context(held)
         yield
@@ -40,7 +40,7 @@ async def passing_in_loop(server: Server) -> AsyncIterator[None]:
     import random
 
     loop = asyncio.get_running_loop()
-    deadline, pause = loop.time() + _LONGEST_SECONDS, _RETRY_SECONDS
+    deadline, pause = loop.time() + LONGEST_SECONDS, _RETRY_SECONDS
     with ExitStack() as stack:
         while loop.time() < deadline:
             try:

@@ -1,6 +1,9 @@
 """Commands for a real tmux server, by plain processes."""
 
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from posthouse.support import processes
 from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxRefused
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 #: Anything a person or a program may send, with what tmux could stumble over made likely.
 hostile = (
@@ -158,3 +163,30 @@ def test_symbols_survive_without_a_locale(tmux: Tmux, monkeypatch: pytest.Monkey
     tmux.run("select-pane", "-t", "=s:", "-T", "✳ Ready")
 
     assert tmux.run("display-message", "-p", "-t", "=s:", "#{pane_title}") == "✳ Ready"
+
+
+_KILLED_INSIDE = """
+import os, signal, subprocess, sys
+from posthouse.terminal.client import Server, Tmux
+
+def die(client, *_, **__):
+    os.write(1, str(client.pid).encode())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+subprocess.Popen.communicate = die
+Tmux(Server(sys.argv[1])).batch("s", [("display-message", "-p", "here")])
+"""
+
+
+def test_the_client_of_a_killed_process_does_not_stay(tmux: Tmux) -> None:
+    """Whoever dies in the middle of a batch leaves no client in the server for the rest of its life."""
+    assert tmux.server.socket is not None
+    command = [sys.executable, "-c", _KILLED_INSIDE, tmux.server.socket]
+
+    # It depends on the moment whether one would stay; so several, one after the other.
+    for _ in range(6):
+        died = subprocess.run(command, stdout=subprocess.PIPE, check=False, timeout=LIMIT_SECONDS)
+        assert died.returncode == -signal.SIGKILL
+        assert processes.wait_exit(int(died.stdout), seconds=LIMIT_SECONDS)
+
+    assert tmux.batch("s", [("display-message", "-p", "here")]) == ["here"]

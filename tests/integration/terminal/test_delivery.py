@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +24,11 @@ from posthouse.terminal.screen import Screen, Surface, plain
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("composer_program.py")
-_PATIENCE = Patience(lock=0.2, shown=5, confirm=2)
+_PATIENCE = Patience(lock=0.2, shown=LIMIT_SECONDS, confirm=2, doubt=LIMIT_SECONDS)
+#: For those who are to give up.
+_IMPATIENCE = Patience(confirm=1, doubt=1)
+#: No turn of a busy agent ends by itself meanwhile.
+_LONG_SECONDS = 600
 Result = TypeVar("Result")
 
 
@@ -101,11 +105,20 @@ class Agent:
             while (await typist.surface()).state == "starting":
                 await asyncio.sleep(0.01)
 
-    def submit(self, prompt: str, *, is_acknowledged: bool | None = None, **options: Any) -> Delivery:
+    def submit(
+        self,
+        prompt: str,
+        *,
+        is_acknowledged: bool | None = None,
+        patience: Patience = _PATIENCE,
+        **options: Any,
+    ) -> Delivery:
         def acknowledged() -> bool:
             return prompt in self.prompts() if is_acknowledged is None else is_acknowledged
 
-        return self.use(lambda typist: typist.submit(prompt, acknowledged=acknowledged, **options))
+        return self.use(
+            lambda typist: typist.submit(prompt, acknowledged=acknowledged, **options), patience=patience
+        )
 
 
 Start = Callable[..., Agent]
@@ -160,7 +173,7 @@ def test_a_paste_cannot_be_left(start: Start) -> None:
     ("options", "reason"),
     [
         pytest.param({"draft": "a person's words"}, "draft", id="draft"),
-        pytest.param({"busy": True, "seconds": 30}, "active", id="active"),
+        pytest.param({"busy": True, "seconds": _LONG_SECONDS}, "active", id="active"),
         pytest.param({"title": "blocked"}, "blocked:trust", id="dialog"),
     ],
 )
@@ -195,24 +208,28 @@ def test_a_starting_agent_is_waited_for(start: Start) -> None:
     """`wait_ready` returns as soon as the composer is there."""
     agent = start()
 
-    surface = agent.use(lambda typist: typist.wait_ready(10), when=None)
+    surface = agent.use(lambda typist: typist.wait_ready(LIMIT_SECONDS), when=None)
 
     assert (surface.state, surface.composer) == ("ready", "")
 
 
 def test_waiting_for_an_agent_at_work_ends_with_its_turn_or_with_time(start: Start) -> None:
     """It says `active` when the time is up, and `ready` when the turn is over."""
-    agent = start(busy=True, seconds=1.5)
+    agent = start(busy=True, seconds=_LONG_SECONDS)
 
     async def wait(typist: Typist) -> list[str]:
-        return [(await typist.wait_ready(0.1)).state, (await typist.wait_ready(None)).state]
+        states = [(await typist.wait_ready(0.1)).state]
+        waiting = asyncio.create_task(typist.wait_ready(None))
+        await typist.interrupt()
+        async with asyncio.timeout(LIMIT_SECONDS):
+            return [*states, (await waiting).state]
 
     assert agent.use(wait) == ["active", "ready"]
 
 
 def test_waiting_ends_with_the_agent(start: Start) -> None:
     """A program that dies without a word ends an endless wait."""
-    agent = start(busy=True, seconds=60)
+    agent = start(busy=True, seconds=_LONG_SECONDS)
 
     async def wait(typist: Typist) -> Surface:
         waiting = asyncio.create_task(typist.wait_ready(None))
@@ -226,7 +243,7 @@ def test_waiting_ends_with_the_agent(start: Start) -> None:
 
 def test_waiting_ends_with_the_client(start: Start) -> None:
     """So does the loss of the control client, with a program that lives on."""
-    agent = start(busy=True, seconds=60)
+    agent = start(busy=True, seconds=_LONG_SECONDS)
 
     async def wait(typist: Typist) -> None:
         waiting = asyncio.create_task(typist.wait_ready(None))
@@ -255,7 +272,7 @@ def test_an_agent_that_does_not_take_enter_is_not_claimed(start: Start) -> None:
     async def submit(typist: Typist) -> tuple[Delivery, Surface]:
         return await typist.submit("hello", acknowledged=lambda: False), await typist.surface()
 
-    result, surface = agent.use(submit)
+    result, surface = agent.use(submit, patience=_IMPATIENCE)
 
     assert result == Delivery(outcome="unknown", reason="unconfirmed", evidence=())
     assert (surface.composer, agent.prompts()) == ("hello", [])
@@ -265,7 +282,7 @@ def test_one_sign_is_not_enough(start: Start) -> None:
     """An empty composer alone does not say that the agent took the prompt."""
     agent = start(seconds=0)
 
-    result = agent.submit("hello", is_acknowledged=False)
+    result = agent.submit("hello", is_acknowledged=False, patience=_IMPATIENCE)
 
     assert result == Delivery(outcome="unknown", reason="unconfirmed", evidence=("composer_empty",))
 
@@ -283,7 +300,7 @@ def test_an_agent_that_is_done_at_once_is_confirmed_by_its_transcript(start: Sta
 
 def test_a_prompt_that_asks_for_permission_was_taken(start: Start) -> None:
     """A dialog right after Enter is a sign, too."""
-    agent = start(seconds=30, after="blocked")
+    agent = start(seconds=_LONG_SECONDS, after="blocked")
 
     result = agent.submit("hello")
 
@@ -313,7 +330,7 @@ def test_text_that_does_not_appear_is_not_entered(start: Start) -> None:
 
 def test_a_busy_agent_may_queue_when_asked_to(start: Start) -> None:
     """Its own queue is success; the composer gave the text away."""
-    agent = start(busy=True, seconds=30)
+    agent = start(busy=True, seconds=_LONG_SECONDS)
 
     result = agent.submit("hello", is_acknowledged=False, while_busy=True)
 
@@ -411,7 +428,7 @@ def test_two_prompts_at_once_do_not_mix(start: Start) -> None:
             *(typist.submit(text, acknowledged=lambda: bool(agent.prompts())) for text in ("one", "two"))
         )
 
-    results = agent.use(submit, patience=Patience(lock=10, shown=2, confirm=2))
+    results = agent.use(submit, patience=replace(_PATIENCE, lock=LIMIT_SECONDS))
 
     assert [result.outcome for result in results] == ["submitted", "submitted"]
     assert sorted(agent.prompts()) == ["one", "two"]
@@ -419,12 +436,12 @@ def test_two_prompts_at_once_do_not_mix(start: Start) -> None:
 
 def test_interrupt_is_one_escape_for_an_agent_at_work(start: Start) -> None:
     """An idle agent gets none: there it could mean something else. A writer is not waited for."""
-    agent = start(busy=True, seconds=30)
+    agent = start(busy=True, seconds=_LONG_SECONDS)
 
     async def interrupt(typist: Typist) -> tuple[bool, str, bool]:
         with locks.hold(agent.folder / "pane.lock"):
             first = await typist.interrupt()
-        state = (await typist.wait_ready(10)).state
+        state = (await typist.wait_ready(LIMIT_SECONDS)).state
         return first, state, await typist.interrupt()
 
     assert agent.use(interrupt) == (True, "ready", False)

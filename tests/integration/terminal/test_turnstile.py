@@ -4,6 +4,8 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from posthouse.support import locks
 from posthouse.terminal import session, turnstile
 from posthouse.terminal.client import Server, Tmux
@@ -43,8 +45,11 @@ async def _visit(server: Server) -> None:
     await client.close()
 
 
-def test_a_turnstile_that_somebody_blocks_keeps_nobody_out(tmux_server: Server, tmp_path: Path) -> None:
+def test_a_turnstile_that_somebody_blocks_keeps_nobody_out(
+    tmux_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A process that hangs in it delays the others, and no more."""
+    monkeypatch.setattr(turnstile, "LONGEST_SECONDS", 0.3)
     tmux = Tmux(tmux_server)
     session.create(tmux, "one", working_directory=tmp_path, environment={})
 
