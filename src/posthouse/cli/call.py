@@ -13,6 +13,7 @@ from posthouse.cli.wiring import Wiring
 
 if TYPE_CHECKING:
     from posthouse.clients.coordination import CoordinationClient
+    from posthouse.contracts.external_agents import ExternalRecord
     from posthouse.sessions.liveness import Agent
 
 
@@ -28,6 +29,8 @@ class Call(NamedTuple):
     selection: Selection
     #: The words behind the command, without those that name the agent.
     rest: Sequence[str] = ()
+    #: The agent of another machine that it is about.
+    elsewhere: "ExternalRecord | None" = None
 
     def agent(self) -> "Agent":
         """The agent this command is about, found the way its scope says.
@@ -56,15 +59,26 @@ class Call(NamedTuple):
                 raise UsageError(f"{pair.option} goes with --agent-name or --agent-id, or the agent's NAME")
         return number
 
+    @property
+    def asks_server(self) -> bool:
+        """Whether a coordination server is asked instead of this machine's files."""
+        return self.elsewhere is not None or self.pair_port is not None
+
     def server(self, *, timeout_seconds: float = 10.0) -> "CoordinationClient":
-        """The coordination server that this command was told to ask.
+        """The coordination server that this command asks: of a port, or of the agent's own machine.
 
         Raises:
-            ServerUnreachable, NotAPair: There is none at that port.
+            ServerUnreachable, NotAPair: There is none.
         """
         from posthouse.clients.coordination import CoordinationClient
 
-        client = CoordinationClient(f"http://127.0.0.1:{self.pair_port}", timeout_seconds=timeout_seconds)
+        url, token = f"http://127.0.0.1:{self.pair_port}", None
+        if self.elsewhere is not None:
+            from posthouse.sessions.externals import Externals
+
+            url = self.elsewhere.pair_api_base_url
+            token = Externals(self.wiring.roots.registry).token(self.elsewhere.external_agent_id)
+        client = CoordinationClient(url, timeout_seconds=timeout_seconds, token=token)
         client.identify()
         return client
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from posthouse import __version__
-from posthouse.cli import options, pairs, tree
+from posthouse.cli import elsewhere, options, pairs, tree
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser, Selection
@@ -153,6 +153,7 @@ def _leaf(prog: str, command: tree.Command, located: Located, output: Output, wi
         selection=_selection(prog, command, selection, name),
         rest=_without(rest, name),
     )
+    call = elsewhere.directed(call)
     return _handler(call)(call)
 
 
@@ -176,7 +177,7 @@ def _selection(prog: str, command: tree.Command, chosen: Selection | None, name:
 
 
 def _handler(call: Call) -> Callable[[Call], int]:
-    pair = None if call.pair_port is None else pairs.of(call.command)
+    pair = pairs.of(call.command) if call.asks_server else None
     chosen = call.command.handler if pair is None else pair.handler or call.command.handler
     module, _, function = chosen.partition(".")
     handler: Callable[[Call], int] = getattr(_module(module), function)

@@ -24,7 +24,7 @@ def client_of(call: Call) -> "GatewayClient":
     Raises:
         NoGateway: It has none; the message says how to start one.
     """
-    if call.pair_port is not None:
+    if call.asks_server:
         return call.server().gateway(call.selection.value)
     found = turnwork.session_of(call.agent())
     client = gateways.client_of(call.wiring, found)

@@ -30,7 +30,7 @@ def run(call: Call, verb: str, order: Order, *, operation: str | None = None) ->
         PosthouseError: The mailbox said no, or can't be reached by anybody.
     """
     operation = operation or verb
-    if call.pair_port is not None:
+    if call.asks_server:
         return _through_server(call, verb, operation, order)
     found = turnwork.session_of(call.agent())
     binding = mailboxes.binding_of(found, call.prog)

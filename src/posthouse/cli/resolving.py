@@ -15,7 +15,7 @@ def resolve(call: Call) -> dict[str, Any]:
         NoMailbox: It has none.
         BindingOutdated, MailboxUnusable, MailTrouble: The one it names can't be used.
     """
-    if call.pair_port is not None:
+    if call.asks_server:
         return _through_server(call)
     agent = call.agent()
     found = turnwork.session_of(agent)

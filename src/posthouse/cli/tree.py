@@ -35,6 +35,7 @@ GROUPS: dict[Path, str] = {
     ("agents", "global"): "all agents",
     ("agents", "single"): "one agent, chosen by --agent-name or --agent-id",
     ("agents", "self"): "the agent of the current tmux session",
+    ("agents", "external"): "agents of other machines, talked to through their servers",
     ("gateway",): "one process for the gateways of many agents",
     ("tokens",): "who may call the coordination server from beyond this machine",
     ("demo",): "two scripted agents to try things on",
@@ -152,6 +153,12 @@ _FIRST: tuple[Command, ...] = (
 
 _LAST: tuple[Command, ...] = (
     Command(("agents", "cleanup"), "cleanup.cleanup", "put right what died without being stopped"),
+    Command(("agents", "external", "register"), "external.register", "know an agent of another machine"),
+    Command(("agents", "external", "list"), "external.listing", "every agent of another machine"),
+    Command(("agents", "external", "get"), "external.get", "one of them"),
+    Command(("agents", "external", "show"), "external.get", "one of them", hidden=True),
+    Command(("agents", "external", "verify"), "external.verify", "ask its server again who it is"),
+    Command(("agents", "external", "remove"), "external.remove", "forget it; it goes on where it is"),
     Command(("agents", "global", "list"), "listing.listing", "agents and their state"),
     Command(("agents", "self", "identity"), "state.identity", "who this agent is", scope="self"),
     Command(("agents", "self", "join"), "lifecycle.join", "manage the agent in this tmux session"),

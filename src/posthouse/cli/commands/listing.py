@@ -1,12 +1,18 @@
 """`agents list`: which agents there are, and how they are."""
 
+from typing import TYPE_CHECKING
+
 from posthouse.cli import believing, describe, humane
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
+from posthouse.contracts import names
 from posthouse.sessions import liveness
 from posthouse.sessions.liveness import Agent
 from posthouse.support import clock
+
+if TYPE_CHECKING:
+    from posthouse.contracts.external_agents import ExternalRecord
 
 _STATES = ("active", "stopped", "relaunching", "retired")
 #: What a relaunch was killed in the middle of is still there to be stopped.
@@ -25,16 +31,40 @@ def listing(call: Call) -> int:
     """Show the agents of the registry with what tmux says about them."""
     wanted = call.arguments.state
     agents = liveness.registered(call.wiring.registry, _DEFAULT if wanted is None else _CHOICES[wanted])
+    # How those of other machines are, their own servers know.
+    others = _elsewhere(call) if wanted in (None, "all") else []
     call.output.table(
-        {"agents": [describe.listed(agent) for agent in agents]},
+        {"agents": [*(describe.listed(agent) for agent in agents), *(one.identity for one in others)]},
         _HEADINGS,
-        [_row(agent) for agent in agents],
+        [*(_row(agent) for agent in agents), *(_far_row(one) for one in others)],
         empty=_nothing(call, wanted),
     )
     for agent in agents:
         if agent.health == "unknown":
             call.complain(f"{agent.name}: {agent.detail}")
     return 0
+
+
+def _elsewhere(call: Call) -> "list[ExternalRecord]":
+    root = call.wiring.roots.registry
+    if not (root / names.EXTERNAL_AGENTS).is_dir():
+        return []
+    from posthouse.sessions.externals import Externals
+
+    return Externals(root).records()
+
+
+def _far_row(record: "ExternalRecord") -> list[Cell]:
+    told = record.identity
+    return [
+        Cell(record.local_name, "strong"),
+        Cell(told["tool"]),
+        Cell("external"),
+        Cell("-"),
+        Cell("elsewhere", "faint"),
+        Cell(humane.ago(clock.parse(record.created_at_utc), clock.now())),
+        Cell(record.pair_api_base_url),
+    ]
 
 
 def _row(agent: Agent) -> list[Cell]:

@@ -75,8 +75,8 @@ def enable_arguments(parser: Parser) -> None:
 def enable(call: Call) -> int:
     """Wake the agent for its mail from now on."""
     asked = _given(call, _WAKE)
-    if asked and call.pair_port is not None:
-        raise UsageError("--wake and what goes with it are for agents of this machine: leave out --pair-port")
+    if asked and call.asks_server:
+        raise UsageError("--wake and what goes with it are for agents of this machine, without --pair-port")
     client = client_of(call)
     value = client.put_notifier(_given(call, _ORDER))
     wake = _wake_of(call, client)
@@ -93,7 +93,7 @@ def disable(call: Call) -> int:
 
 def _wake_of(call: Call, client: "GatewayClient") -> dict[str, Any] | None:
     """Our own settings beside the contract's; None through a server, which has no route for them."""
-    return client.wake_settings() if call.pair_port is None else None
+    return client.wake_settings() if not call.asks_server else None
 
 
 def _given(call: Call, names: tuple[str, ...]) -> dict[str, Any]:

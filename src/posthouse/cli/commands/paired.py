@@ -46,7 +46,7 @@ def prompt(call: Call) -> int:
     """Give the agent a prompt, whichever way the server finds safe."""
     arguments = call.arguments
     if arguments.follow or arguments.idempotency_key is not None:
-        raise UsageError("--follow and --idempotency-key are for agents of this machine: leave out --port")
+        raise UsageError("--follow and --idempotency-key are for agents of this machine, without --port")
     if arguments.timeout is not None and not arguments.wait:
         raise UsageError("--timeout goes with --wait")
     question = asking.question_of(call)
@@ -55,7 +55,7 @@ def prompt(call: Call) -> int:
     if arguments.wait and server.agent(ref).transport == "tui":
         raise UsageError(
             "the answer of a TUI can't be waited for through a server; without --wait the prompt is given, "
-            f"and `{call.prog} agents state {ref} --port {call.pair_port}` says when it is done"
+            "and `agents state` says when it is done"
         )
     accepted = server.prompt(
         ref, question.prompt, model=question.model, reasoning_level=question.reasoning_level
