@@ -9,6 +9,7 @@ from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.managed_agent_files import TurnRecord
 from posthouse.coordination.discovery import Discovery
+from posthouse.coordination.externals import ExternalBook
 from posthouse.coordination.following.hub import Hub
 from posthouse.coordination.gateways import Gateways, LiveGateway
 from posthouse.coordination.mail import Mail
@@ -26,6 +27,7 @@ from posthouse.coordination.turns.service import HeadlessTurns
 from posthouse.coordination.turns.store import Store
 from posthouse.events.journal import Journal
 from posthouse.sessions.agents import Agents
+from posthouse.sessions.externals import Externals
 from posthouse.support import files
 
 #: The kernel tells of a new record within moments.
@@ -48,6 +50,8 @@ class Coordination:
         self._discovery = Discovery(agents.registry, log, self._changed)
         hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log)
         self.operations = Operations(self.journal, self._discovery, hub, self.stopping)
+        #: Agents of other machines.
+        self.externals = ExternalBook(Externals(agents.registry.root), log)
         #: Each agent's gateway, where it has one.
         self.gateways = Gateways()
         self.mail = Mail(self.gateways)
@@ -75,6 +79,7 @@ class Coordination:
             OSError: The registry's folder can't be made, read or watched.
         """
         await self._discovery.open()
+        await self.externals.open()
         self.operations.begin()
         await self.turns.open()
 
@@ -82,6 +87,7 @@ class Coordination:
         await self.turns.close()
         await self._eyes.close()
         await self.operations.close()
+        await self.externals.close()
         await self._discovery.close()
         self.gateways.close()
         self.journal.close()

@@ -44,12 +44,15 @@ class Externals:
         self._lock = registry_root / _LOCK
 
     def entries(self) -> list[Entry]:
-        """Every record, the unreadable ones with their problem, by id. Symlinks are ignored."""
+        """Every record, the unreadable ones with their problem, by id.
+
+        Symlinks, and folders whose registration never came to its record, are nobody.
+        """
         try:
             folders = sorted(self.folder.iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return [_entry(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
+        return [_entry(folder) for folder in folders if _has_record(folder)]
 
     def records(self) -> list[ExternalRecord]:
         """Those that can be used, by name."""
@@ -112,6 +115,10 @@ class Externals:
 
     def _of(self, external_agent_id: str) -> Path:
         return self.folder / component(external_agent_id, what="external agent id")
+
+
+def _has_record(folder: Path) -> bool:
+    return not folder.is_symlink() and (folder / names.RECORD_FILE).exists()
 
 
 def _entry(folder: Path) -> Entry:

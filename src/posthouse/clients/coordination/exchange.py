@@ -146,6 +146,7 @@ def _begun(content: bytes) -> http.client.HTTPResponse:
 def _read(content: bytes) -> Raw:
     response = _begun(content)
     try:
-        return Raw(response.status, response.read())
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Raw(response.status, response.read(), headers)
     except http.client.HTTPException as error:
         raise OtherShape("the server's answer breaks off") from error

@@ -4,6 +4,7 @@ import json
 import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -26,7 +27,8 @@ class Question(Generic[T]):
     path: str
     read: Callable[["Raw"], T]
     query: Mapping[str, str] = field(default_factory=dict)
-    body: Mapping[str, Any] | None = None
+    #: Bytes go as they are.
+    body: Mapping[str, Any] | bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     #: How long the server may take, beyond what every answer takes.
     patience_seconds: float = 0.0
@@ -38,7 +40,11 @@ class Question(Generic[T]):
 
     @property
     def content(self) -> bytes | None:
-        return None if self.body is None else json.dumps(self.body).encode()
+        return self.body if self.body is None or isinstance(self.body, bytes) else _encoded(self.body)
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body).encode()
 
 
 class Raw(NamedTuple):
@@ -46,6 +52,8 @@ class Raw(NamedTuple):
 
     status: int
     content: bytes
+    #: By their names in lower case.
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def value(self) -> Any:
         """The JSON object of a good answer.

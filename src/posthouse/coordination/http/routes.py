@@ -14,6 +14,7 @@ from posthouse.coordination.http import (
     turn_routes,
 )
 from posthouse.coordination.http.common import AGENT, FINDING
+from posthouse.coordination.http.elsewhere import answered_there
 from posthouse.coordination.service import Coordination
 from posthouse.web.route import Addressed, Route
 
@@ -32,7 +33,8 @@ async def shutdown(server: Coordination, _: None) -> wire.Done:
 
 
 async def list_agents(server: Coordination, wanted: wire.ListQuery) -> Response:
-    identities = b",".join(member.encoded for member in server.listed(wanted))
+    far = (one.encoded for one in server.externals.all if wanted.fits(one.identity, has_gateway=False))
+    identities = b",".join([*(member.encoded for member in server.listed(wanted)), *far])
     return Response(b'{"agents":[' + identities + b"]}", media_type="application/json")
 
 
@@ -40,7 +42,7 @@ async def get_agent(server: Coordination, asked: Addressed) -> Response:
     return Response(server.member(asked.names["agent_ref"]).encoded, media_type="application/json")
 
 
-ROUTES = (
+_ROUTES = (
     Route(
         method="GET",
         path="/health",
@@ -89,3 +91,5 @@ ROUTES = (
     *turn_routes.ROUTES,
     *operations.ROUTES,
 )
+
+ROUTES = tuple(answered_there(route) for route in _ROUTES)
