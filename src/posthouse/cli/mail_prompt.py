@@ -5,7 +5,8 @@ What comes back is a submission, never proof: whoever needs to know looks at the
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from posthouse import tools
@@ -13,7 +14,7 @@ from posthouse.cli import gateways
 from posthouse.cli.direct import Carrier
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts.manifest import FilesystemMailbox, Mailbox
-from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
+from posthouse.errors import Conflict, Denied, InvalidInput, PosthouseError
 from posthouse.sessions import start
 from posthouse.sessions.session import Session
 from posthouse.support import clock, ids
@@ -22,7 +23,8 @@ from posthouse.tools.tool import Exchange
 BEGIN, END = "HOUMAO_MAIL_RESULT_BEGIN", "HOUMAO_MAIL_RESULT_END"
 Status = Literal["submitted", "rejected", "busy", "interrupted", "tui_error"]
 
-_WATCH_SECONDS = 10.0
+#: How long the TUI's report is looked for.
+WATCH_SECONDS = 10.0
 _LOOK_SECONDS = 0.5
 _READY_SECONDS = 5.0
 _VERIFY = (
@@ -40,22 +42,30 @@ class NeedsTui(InvalidInput):
 
 
 def submit(
-    wiring: Wiring, found: Session, binding: Mailbox, operation: str, order: Mapping[str, Any]
+    wiring: Wiring,
+    found: Session,
+    binding: Mailbox,
+    operation: str,
+    order: Mapping[str, Any],
+    *,
+    request_id: str | None = None,
+    watch_seconds: float = WATCH_SECONDS,
 ) -> dict[str, Any]:
-    """Give the TUI a structured prompt for *operation*, look for its report for 10 s, and tell what is known.
+    """Give the TUI a structured prompt for *operation*, look for its report a while, and tell what is known.
 
     Raises:
         NeedsTui: The agent is headless.
     """
     if found.manifest.is_headless:
         raise NeedsTui(f"agent {found.agent_name!r} is headless; its mail is asked for through its mailbox")
-    request_id = new_request_id()
+    request_id = request_id or new_request_id()
     asked_at = clock.iso_micros(clock.now())
     prompt = compose(request_id, operation, binding, order)
     status, detail = _typed(wiring, found, prompt)
     preview = None
     if status == "submitted":
-        status, preview = _watched(found, asked_at, request_id, operation, binding)
+        report_in = partial(preview_in, request_id=request_id, operation=operation, binding=binding)
+        status, preview = _watched(found, request_id, report_in, watch_seconds)
     return {
         "schema_version": 1,
         "operation": operation,
@@ -113,40 +123,43 @@ def preview_in(answer: str, request_id: str, operation: str, binding: Mailbox) -
 
 def _typed(wiring: Wiring, found: Session, prompt: str) -> tuple[Status, str | None]:
     """Type *prompt* and say how that went."""
-    from posthouse.driving.adapter import Prompt
+    from posthouse.driving.adapter import Prompt, PromptFailed
 
     client = gateways.client_of(wiring, found)
     try:
         if client is not None:
             return "submitted", str(client.control_prompt(prompt)["detail"])
         Carrier(found, Prompt(text=prompt), ready_seconds=_READY_SECONDS).finish()
+    except PromptFailed as error:
+        return "tui_error", str(error)
     except Conflict as error:
         return "busy", str(error)
-    except InvalidInput as error:
+    except (InvalidInput, Denied) as error:
         return "rejected", str(error)
-    except (Unavailable, PosthouseError) as error:
+    except PosthouseError as error:
         return "tui_error", str(error)
     return "submitted", None
 
 
 def _watched(
-    found: Session, asked_at: str, request_id: str, operation: str, binding: Mailbox
+    found: Session, request_id: str, report_in: Callable[[str], dict[str, Any] | None], seconds: float
 ) -> tuple[Status, dict[str, Any] | None]:
-    """Follow the agent's own transcript until it reports, is interrupted, or 10 s are over."""
-    deadline = time.monotonic() + _WATCH_SECONDS
-    while time.monotonic() < deadline:
-        exchange = _newest(found, request_id, asked_at)
+    """Follow the agent's own transcript until it reports, is interrupted, or the time is over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        exchange = _newest(found, request_id)
         if exchange is not None and exchange.outcome == "interrupted":
             return "interrupted", None
         if exchange is not None and exchange.answer is not None:
-            preview = preview_in(exchange.answer, request_id, operation, binding)
+            preview = report_in(exchange.answer)
             if preview is not None or exchange.outcome is not None:
                 return "submitted", preview
+        if time.monotonic() > deadline:
+            return "submitted", None
         time.sleep(_LOOK_SECONDS)
-    return "submitted", None
 
 
-def _newest(found: Session, request_id: str, asked_at: str) -> Exchange | None:
+def _newest(found: Session, request_id: str) -> Exchange | None:
     launch = start.launch_of(found)
     exchanges = tools.load(found.manifest.tool).exchanges(launch.home, launch.working_directory)
     return next((one for one in reversed(exchanges) if request_id in one.prompt), None)

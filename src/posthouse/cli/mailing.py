@@ -34,11 +34,12 @@ def run(call: Call, verb: str, order: Order, *, operation: str | None = None) ->
         return _through_server(call, verb, operation, order)
     found = turnwork.session_of(call.agent())
     binding = mailboxes.binding_of(found, call.prog)
-    client = _client(call, found)
+    from posthouse.mailbox import MailboxUnusable, UnsupportedMail
+    from posthouse.mailbox.transports import is_supported
+
+    client = _client(call, found) if is_supported(binding) else None
     if client is not None:
         return _verified(verb, "gateway_backed", client.mail(operation, order))
-    from posthouse.mailbox import MailboxUnusable, UnsupportedMail
-
     try:
         facade = mailboxes.opened(binding)
     except (MailboxUnusable, UnsupportedMail):

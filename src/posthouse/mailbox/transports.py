@@ -7,6 +7,11 @@ from posthouse.contracts.manifest import Mailbox as Binding
 from posthouse.mailbox.transport import Transport, UnsupportedMail
 
 
+def is_supported(binding: Binding) -> bool:
+    """Whether mail of that kind can be reached at all."""
+    return isinstance(binding, FilesystemBinding)
+
+
 def open_transport(binding: Binding) -> Transport:
     """The mailbox of *binding*, checked to be usable. Whoever opens it closes it.
 
@@ -15,7 +20,7 @@ def open_transport(binding: Binding) -> Transport:
         UnsupportedMail: Its transport can't be used yet.
         MailTrouble: It can't be read.
     """
-    if not isinstance(binding, FilesystemBinding):
+    if not isinstance(binding, FilesystemBinding):  # `is_supported`, for the type checker too
         raise UnsupportedMail(
             f"{binding.address} is bound to a stalwart server, whose mail can't be reached yet; "
             "bind the agent to a filesystem mailbox"

@@ -16,6 +16,14 @@ def ask_tui_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--arguments", default="{}", metavar="JSON", help="the operation's arguments, an object"
     )
+    parser.add_argument("--request-id", metavar="ID", help="what the request is called (default: a new id)")
+    parser.add_argument(
+        "--watch-seconds",
+        type=float,
+        default=mail_prompt.WATCH_SECONDS,
+        metavar="S",
+        help="how long the agent's report is looked for (default: 10)",
+    )
 
 
 def ask_tui(call: Call) -> int:
@@ -23,7 +31,16 @@ def ask_tui(call: Call) -> int:
     found = turnwork.session_of(call.agent())
     binding = mailboxes.binding_of(found, call.prog)
     order = _object(call.arguments.arguments)
-    value = mail_prompt.submit(call.wiring, found, binding, call.arguments.operation, order)
+    arguments = call.arguments
+    value = mail_prompt.submit(
+        call.wiring,
+        found,
+        binding,
+        arguments.operation,
+        order,
+        request_id=arguments.request_id,
+        watch_seconds=arguments.watch_seconds,
+    )
     call.output.result(value, f"{value['status']}: {value['request_id']}")
     return 0
 

@@ -15,6 +15,7 @@ carried out in order; the text around them is only talk.
     ignore signals                from here on, only SIGKILL helps
     spawn SECONDS                 leave a process running behind
     recall · role · cwd           earlier prompts, the role, the working directory
+    repeat N                      the last N lines of the prompt, as they stand
     env NAME · secret NAME        its value; whether it is set, by the start of its SHA-256
     stderr TEXT
 """
@@ -107,6 +108,11 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class Env:
     name: str
     hashed: bool
@@ -137,6 +143,7 @@ Step = (
     | IgnoreSignals
     | Spawn
     | Tell
+    | Repeat
     | Env
     | Complain
     | Mistake
@@ -208,6 +215,12 @@ def _retry(text: str) -> Retry:
     return Retry(int(text))
 
 
+def _repeat(text: str) -> Repeat:
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError("it needs a number of lines")
+    return Repeat(int(text))
+
+
 def _crash(text: str) -> Crash:
     if text.isdecimal():
         return Crash(int(text) % 256)
@@ -239,6 +252,7 @@ _READERS: dict[str, Callable[[str], Step]] = {
     "recall": lambda _: Tell("recall"),
     "role": lambda _: Tell("role"),
     "cwd": lambda _: Tell("cwd"),
+    "repeat": _repeat,
     "env": lambda text: Env(_text(text), hashed=False),
     "secret": lambda text: Env(_text(text), hashed=True),
     "stderr": lambda text: Complain(_text(text)),

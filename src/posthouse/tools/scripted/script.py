@@ -12,6 +12,7 @@ from posthouse.tools.scripted.directives import (
     Fail,
     IgnoreSignals,
     Mistake,
+    Repeat,
     Retry,
     Say,
     Spawn,
@@ -46,7 +47,7 @@ def moves(prompt: str, knowledge: Knowledge) -> Iterator[Move]:
     """What *prompt* asks for. Ends with a friendly word when nothing else was said."""
     spoken = False
     for step in directives.parse(prompt):
-        for move in _expand(step, knowledge):
+        for move in _expand(step, prompt, knowledge):
             if isinstance(move, Fail):
                 yield move
                 return
@@ -68,9 +69,11 @@ def greeting(prompt: str) -> str:
     return f"Hello! I am a scripted agent and got your prompt “{quoted}” ({len(prompt)} characters)."
 
 
-def _expand(step: directives.Step, knowledge: Knowledge) -> Iterator[Move]:
+def _expand(step: directives.Step, prompt: str, knowledge: Knowledge) -> Iterator[Move]:
     if isinstance(step, Stream):
         yield from _words(step)
+    elif isinstance(step, Repeat):
+        yield Say("\n".join(prompt.splitlines()[-step.lines :]))
     elif isinstance(step, Tell):
         yield Say(_told(step, knowledge))
     elif isinstance(step, Env):

@@ -30,6 +30,7 @@ from posthouse.tools.scripted import directives as d
         pytest.param("recall", d.Tell("recall"), id="recall"),
         pytest.param("role", d.Tell("role"), id="role"),
         pytest.param("cwd", d.Tell("cwd"), id="cwd"),
+        pytest.param("repeat 3", d.Repeat(3), id="repeat"),
         pytest.param("env HOME", d.Env("HOME", hashed=False), id="env"),
         pytest.param("secret KEY", d.Env("KEY", hashed=True), id="secret"),
         pytest.param("stderr oh", d.Complain("oh"), id="stderr"),

@@ -32,6 +32,7 @@ KNOWLEDGE = Knowledge(
         pytest.param("[[recall]]", [d.Say("I remember:\n1. first\n2. second")], id="recall"),
         pytest.param("[[role]]", [d.Say("You are terse.")], id="role"),
         pytest.param("[[cwd]]", [d.Say("/work")], id="cwd"),
+        pytest.param("[[repeat 2]]\na\n b", [d.Say("a\n b")], id="what stands at the end, repeated"),
         pytest.param("[[env COLOUR]]", [d.Say("COLOUR=red")], id="a variable"),
         pytest.param("[[env GONE]]", [d.Say("GONE is not set")], id="a missing variable"),
         pytest.param("[[secret KEY]]", [d.Say("KEY is set, sha256 2bb80d537b1d")], id="a secret is not told"),
