@@ -48,7 +48,6 @@ def submit(
     operation: str,
     order: Mapping[str, Any],
     *,
-    request_id: str | None = None,
     watch_seconds: float = WATCH_SECONDS,
 ) -> dict[str, Any]:
     """Give the TUI a structured prompt for *operation*, look for its report a while, and tell what is known.
@@ -58,7 +57,7 @@ def submit(
     """
     if found.manifest.is_headless:
         raise NeedsTui(f"agent {found.agent_name!r} is headless; its mail is asked for through its mailbox")
-    request_id = request_id or new_request_id()
+    request_id = new_request_id()
     asked_at = clock.iso_micros(clock.now())
     prompt = compose(request_id, operation, binding, order)
     status, detail = _typed(wiring, found, prompt)

@@ -1,26 +1,31 @@
 """Real CLIs with a mailbox and a gateway, launched as the command line does it, offline."""
 
+import re
 from collections.abc import Mapping
 
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
 from posthouse.testing import clis
 from posthouse.testing.house import House
+from posthouse.tools import skills
 
 #: Who is launched.
 NAME = "ann"
 ADDRESS = "ann@houmao.localhost"
+_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 #: Without one, gemini asks a small model which one to take.
 _MODELS = {"gemini": "gemini-2.5-flash"}
 
 
-def launch(house: House, tool: str, api: str, *, args: tuple[str, ...] = ()) -> tuple[Session, str]:
-    """A headless agent that asks the model API at *api*, and the address of its gateway."""
+def launch(
+    house: House, tool: str, api: str, *, is_headless: bool = True, args: tuple[str, ...] = ()
+) -> tuple[Session, str]:
+    """An agent that asks the model API at *api*, and the address of its gateway."""
     made = house.agents.launch(
         LaunchSpec(
             tool=tool,
             name=NAME,
-            headless=True,
+            headless=is_headless,
             working_directory=house.folder,
             permissions="all",
             login="env",
@@ -42,3 +47,13 @@ def _account(tool: str, api: str) -> Mapping[str, str]:
         "gemini": {"GOOGLE_GEMINI_BASE_URL": api, "GEMINI_API_KEY": clis.API_KEY},
     }
     return accounts.get(tool, {})
+
+
+def commands_of(skill: str, words: Mapping[str, str]) -> list[str]:
+    """What *skill* tells to run, with its capital *words* replaced as a model would."""
+    found = []
+    for block in _BLOCK.findall(skills.text_of(skill)):
+        for word, value in words.items():
+            block = block.replace(word, value)
+        found.append(block.strip())
+    return found

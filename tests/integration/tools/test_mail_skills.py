@@ -1,7 +1,5 @@
 """The mailbox skills, followed by the real CLIs: what a skill tells is done, and the mailbox shows it."""
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,6 @@ from posthouse.tools import skills
 
 ROUND, COMMS = skills.NAMES
 
-_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
 
 def _take_up(tool: str, name: str, home: Path) -> Step:
     """How the model of that CLI takes up a skill."""
@@ -26,16 +22,6 @@ def _take_up(tool: str, name: str, home: Path) -> Step:
     if tool == "gemini":
         return Step(tool="activate_skill", arguments={"name": name})
     return Step(shell=f"cat {home}/skills/{name}/SKILL.md")
-
-
-def _commands(skill: str, words: Mapping[str, str]) -> list[str]:
-    """What the skill tells to run, with its capital words replaced as a model would."""
-    found = []
-    for block in _BLOCK.findall(skills.text_of(skill)):
-        for word, value in words.items():
-            block = block.replace(word, value)
-        found.append(block.strip())
-    return found
 
 
 def _boxes(client: GatewayClient) -> dict[str, list[tuple[Any, ...]]]:
@@ -61,9 +47,9 @@ def test_a_cli_finds_both_skills_and_their_commands_do_what_they_say(
     ref = client.mail("post", note)["message"]["message_ref"]
     there = {"BASE_URL": base_url, "MESSAGE_REF": ref, "ADDRESS": mailing_clis.ADDRESS, "ANSWER": "Rest."}
     home = Path(session.manifest.launch_plan.home_selector.home_path)
-    by_the_round = _commands(ROUND, there)[:5]
+    by_the_round = mailing_clis.commands_of(ROUND, there)[:5]
     by_curl, by_command = (
-        _commands(COMMS, {**there, "SUBJECT": way, "TEXT": f"by {way}"})[index]
+        mailing_clis.commands_of(COMMS, {**there, "SUBJECT": way, "TEXT": f"by {way}"})[index]
         for index, way in ((1, "gateway"), (2, "command"))
     )
     steps = [

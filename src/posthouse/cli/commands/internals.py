@@ -16,7 +16,6 @@ def ask_tui_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--arguments", default="{}", metavar="JSON", help="the operation's arguments, an object"
     )
-    parser.add_argument("--request-id", metavar="ID", help="what the request is called (default: a new id)")
     parser.add_argument(
         "--watch-seconds",
         type=float,
@@ -38,7 +37,6 @@ def ask_tui(call: Call) -> int:
         binding,
         arguments.operation,
         order,
-        request_id=arguments.request_id,
         watch_seconds=arguments.watch_seconds,
     )
     call.output.result(value, f"{value['status']}: {value['request_id']}")

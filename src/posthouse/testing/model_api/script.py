@@ -10,7 +10,7 @@ A prompt may hold any number of directives; the k-th answers the k-th model call
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +40,8 @@ class Step:
     text: str = ""
     #: This many numbered words instead of the text.
     words: int = 0
+    #: The prompt's last so many lines instead of the text: what a model does that is told what to print.
+    repeat_lines: int = 0
     #: In how many deltas the text is sent.
     chunks: int = 1
     chunk_delay_seconds: float = 0
@@ -144,6 +146,13 @@ def _step(key: str, *, spelled: str | None, name: str) -> Step:
 
 def next_step(history: Sequence[Entry]) -> Step:
     """The step that answers a call with this history."""
+    step = _next_step(history)
+    if not step.repeat_lines:
+        return step
+    return replace(step, text="\n".join(last_prompt(history).splitlines()[-step.repeat_lines :]))
+
+
+def _next_step(history: Sequence[Entry]) -> Step:
     last_kind = next((entry.kind for entry in reversed(history) if entry.kind != "assistant"), "user")
     calls_since = 0
     for entry in reversed(history):

@@ -1,7 +1,7 @@
 """What happens to an agent's conversation before it is woken: compacted, cleared, or left as it is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from posthouse import tools
 from posthouse.errors import InvalidInput, PosthouseError
@@ -10,7 +10,7 @@ from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.surroundings import Surroundings
 from posthouse.queue import Past, Settings
 from posthouse.queue.notifier import Outcome
-from posthouse.terminal.screen import ChatDiagnostic
+from posthouse.terminal.screen import ChatDiagnostic, Surface
 
 _SLOT_SECONDS = 2.0
 _COMPACT = "/compact"
@@ -62,21 +62,35 @@ class ContextKeeper:
         result = ContextResult()
         wants_compact = settings.pre_notification_context_action == "compact"
         if wants_compact and not set(refs) <= set(past.compacted_refs):
-            result = await self._compact(refs)
+            result = await self._compact(settings, refs)
         return result if result.failed is not None else await self._recover(settings, result)
 
-    async def _compact(self, refs: Sequence[str]) -> ContextResult:
+    async def _compact(self, settings: Settings, refs: Sequence[str]) -> ContextResult:
+        broken = ContextResult(
+            told="pre_notification_compact_failed", failed="pre_notification_context_error"
+        )
+        had_error = self._ended_in_error()
         try:
             self.require_compactable()
             await self._typed(_COMPACT)
         except PosthouseError as error:
-            return ContextResult(
-                told="pre_notification_compact_failed",
-                failed="pre_notification_context_error",
-                detail=str(error),
-            )
+            return replace(broken, detail=str(error))
+        # The screen tells of the newest turn only, so that it is this compaction that failed.
+        if (diagnostic := self._diagnostic()) is not None:
+            detail = f"{_COMPACT} failed in the agent: {diagnostic.error_type}"
+            return replace(broken, detail=detail, failed=None if self._may_clear(settings) else broken.failed)
+        if self._ended_in_error() and not had_error:
+            return replace(broken, detail=f"{_COMPACT} ended with an error; the agent's screen has its words")
         await self._gateway.queue.notifier.compacted(refs)
         return ContextResult(told="pre_notification_compact_completed")
+
+    def _ended_in_error(self) -> bool:
+        surface = self._surface()
+        return surface is not None and surface.outcome == "error"
+
+    def _may_clear(self, settings: Settings) -> bool:
+        tool = self._gateway.attach.backend_metadata.tool
+        return settings.context_error_policy == "clear_context" and tool == _CODEX
 
     async def _recover(self, settings: Settings, before: ContextResult) -> ContextResult:
         """Start afresh where the conversation is known to be spoiled and the settings say so."""
@@ -86,7 +100,7 @@ class ContextKeeper:
         failed: Outcome | None = None
         word, detail = "degraded_context_continued", None
         tool = self._gateway.attach.backend_metadata.tool
-        if settings.context_error_policy == "clear_context" and tool == _CODEX:
+        if self._may_clear(settings):
             try:
                 await self._typed(tools.load(tool).reset_command)
                 word = "clear_context_completed"
@@ -95,17 +109,20 @@ class ContextKeeper:
         return ContextResult(
             told=word if before.told is None else f"{before.told},{word}",
             failed=failed,
-            detail=detail,
+            detail=detail or before.detail,
             degraded_tool_name=tool,
             degraded_error_type=diagnostic.error_type,
         )
 
     def _diagnostic(self) -> ChatDiagnostic | None:
-        sight = self._gateway.adapter.sight
-        surface = None if sight is None else sight.surface
+        surface = self._surface()
         if surface is None or surface.chat_context != "degraded":
             return None
         return surface.chat_diagnostic or ChatDiagnostic(error_type="unknown", preview="")
+
+    def _surface(self) -> Surface | None:
+        sight = self._gateway.adapter.sight
+        return None if sight is None else sight.surface
 
     async def _typed(self, command: str) -> None:
         async with self._gateway.slot.work("a command before a mail prompt", within_seconds=_SLOT_SECONDS):
