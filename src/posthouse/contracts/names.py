@@ -43,6 +43,13 @@ DEBUG: Final = "POSTHOUSE_DEBUG"
 PROGRAM: Final = "POSTHOUSE_PROG"
 STATE_HOME: Final = "POSTHOUSE_HOME"
 
+# OpenTelemetry's; the SDK reads the others of theirs itself.
+OTEL_DISABLED: Final = "OTEL_SDK_DISABLED"
+OTEL_EXPORTER: Final = "OTEL_TRACES_EXPORTER"
+#: Either says that somebody collects traces.
+OTEL_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+OTEL_SERVICE_NAME: Final = "OTEL_SERVICE_NAME"
+
 # --- headers, ours -------------------------------------------------------------------------
 #: Names the turn that is asked for, so that asking twice does not start it twice.
 TURN_ID_HEADER: Final = "posthouse-turn-id"

@@ -62,7 +62,7 @@ def _run(
     for folder in ("run", "logs"):
         files.private_folder(root / folder)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        loop.run(_serve(_agents(given, environment), listener, root))
+        loop.run(_serve(_agents(given, environment), listener, root, environment))
 
 
 def _agents(given: argparse.Namespace, environment: Mapping[str, str]) -> "Agents":
@@ -82,8 +82,11 @@ def _agents(given: argparse.Namespace, environment: Mapping[str, str]) -> "Agent
     return Agents(found, Registry(found.registry), tmux, Companions())
 
 
-async def _serve(agents: "Agents", listener: socket.socket, root: Path) -> None:
+async def _serve(
+    agents: "Agents", listener: socket.socket, root: Path, environment: Mapping[str, str]
+) -> None:
     from posthouse.contracts.managed_agents_http import ServerInstance
+    from posthouse.coordination import collecting
     from posthouse.coordination.access import Access
     from posthouse.coordination.http import app
     from posthouse.coordination.keyring import Keyring
@@ -98,7 +101,8 @@ async def _serve(agents: "Agents", listener: socket.socket, root: Path) -> None:
         server_root=str(root),
         started_at_utc=clock.iso_seconds(clock.now()),
     )
-    coordination = Coordination(agents, instance, log)
+    tracing = collecting.tracing_of(environment, log)
+    coordination = Coordination(agents, instance, log, tracing)
     access = None if host == "127.0.0.1" else Access(Keyring(root.parent / cf.TOKENS), log)
     server = Server(app.build(coordination, access), log, on_stop=coordination.operations.audience.end)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -117,6 +121,7 @@ async def _serve(agents: "Agents", listener: socket.socket, root: Path) -> None:
         await coordination.close()
         if access is not None:
             await access.close()
+        await asyncio.to_thread(tracing.close)
         (root / cf.CURRENT_INSTANCE).unlink(missing_ok=True)
         log.info("server stopped", extra={"pid": instance.pid})
         running_log.close_log(log)

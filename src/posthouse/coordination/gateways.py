@@ -15,6 +15,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names, strict
 from posthouse.coordination.member import Member
 from posthouse.errors import PosthouseError, Unavailable
+from posthouse.support.tracing import NO_TRACING, Tracing
 
 _HEALTH_SECONDS = 5.0
 #: For what a gateway answers from what it knows; a prompt may have to wait for its agent's screen.
@@ -46,11 +47,12 @@ class GatewayGarbled(PosthouseError):
 class LiveGateway:
     """One gateway process, for as long as it answers."""
 
-    def __init__(self, member: Member, instance: gf.CurrentInstance) -> None:
+    def __init__(self, member: Member, instance: gf.CurrentInstance, tracing: Tracing = NO_TRACING) -> None:
         self.instance = instance
         #: Somebody got no answer; it has to be looked for again.
         self.has_failed = False
         self._member = member
+        self._tracing = tracing
         # 0.0.0.0 is where it listens, not where it can be reached.
         self._connections = Connections("127.0.0.1", instance.port)
         self._checking: asyncio.Task[str | None] | None = None
@@ -72,15 +74,21 @@ class LiveGateway:
             GatewayGarbled: What answers there does not speak HTTP.
         """
         told = query if isinstance(query, str) else urllib.parse.urlencode(query or {})
+        target = f"{path}?{told}" if told else path
         kind = {} if body is None else {"content-type": "application/json"}
+        with self._tracing.calling(f"{method} gateway") as span:
+            span.note("posthouse.agent.id", self._member.tracked_agent_id)
+            span.note("url.path", path)
+            sent = {**kind, **headers, **self._tracing.passed_on()}
+            answer = await self._asked(method, target, sent, body, seconds)
+            span.note("http.response.status_code", answer.status)
+            return answer
+
+    async def _asked(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, seconds: float
+    ) -> Answer:
         try:
-            return await self._connections.ask(
-                method,
-                f"{path}?{told}" if told else path,
-                headers={**kind, **headers},
-                body=body,
-                seconds=seconds,
-            )
+            return await self._connections.ask(method, target, headers=headers, body=body, seconds=seconds)
         except TimeoutError as error:
             self.has_failed = True
             raise GatewayLost(f"{self} did not answer within {seconds:g} s; {_MAYBE_DONE}") from error
@@ -123,7 +131,8 @@ class LiveGateway:
 class Gateways:
     """The live gateways of the server's agents."""
 
-    def __init__(self) -> None:
+    def __init__(self, tracing: Tracing = NO_TRACING) -> None:
+        self._tracing = tracing
         self._known: dict[str, LiveGateway] = {}
 
     async def live(self, member: Member) -> LiveGateway | None:
@@ -147,7 +156,7 @@ class Gateways:
             raise
         gateway = self._known.get(agent_id)
         if gateway is None or gateway.has_failed or gateway.instance != instance:
-            gateway = self._remember(agent_id, LiveGateway(member, instance))
+            gateway = self._remember(agent_id, LiveGateway(member, instance, self._tracing))
         if (problem := await gateway.problem()) is not None:
             raise NoLiveGateway(problem)
         return gateway

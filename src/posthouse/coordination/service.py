@@ -22,6 +22,7 @@ from posthouse.coordination.requests.service import Requests
 from posthouse.coordination.requests.tui import TuiRequests
 from posthouse.coordination.roster import AmbiguousAgent, UnknownAgent
 from posthouse.coordination.stopping import Stops
+from posthouse.coordination.turn_spans import TurnSpans
 from posthouse.coordination.turns.launching import Launches
 from posthouse.coordination.turns.service import HeadlessTurns
 from posthouse.coordination.turns.store import Store
@@ -29,6 +30,7 @@ from posthouse.events.journal import Journal
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.externals import Externals
 from posthouse.support import files
+from posthouse.support.tracing import NO_TRACING, Tracing
 
 #: The kernel tells of a new record within moments.
 _KNOWN_SECONDS = 5.0
@@ -38,8 +40,15 @@ _LOOK_SECONDS = 0.01
 class Coordination:
     """One server over the agents of one registry."""
 
-    def __init__(self, agents: Agents, instance: wire.ServerInstance, log: logging.Logger) -> None:
+    def __init__(
+        self,
+        agents: Agents,
+        instance: wire.ServerInstance,
+        log: logging.Logger,
+        tracing: Tracing = NO_TRACING,
+    ) -> None:
         self.agents = agents
+        self.tracing = tracing
         self.instance = instance
         #: Set when somebody asked the server to end.
         self.stopping = asyncio.Event()
@@ -47,13 +56,14 @@ class Coordination:
         files.private_folder(events.parent)
         #: Whoever makes something happen tells it here.
         self.journal = Journal(events)
+        self._turn_spans = TurnSpans(self.journal, tracing)
         self._discovery = Discovery(agents.registry, log, self._changed)
         hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log)
         self.operations = Operations(self.journal, self._discovery, hub, self.stopping)
         #: Agents of other machines.
         self.externals = ExternalBook(Externals(agents.registry.root), log)
         #: Each agent's gateway, where it has one.
-        self.gateways = Gateways()
+        self.gateways = Gateways(tracing)
         self.mail = Mail(self.gateways)
         #: What headless agents are asked to do, and did.
         store = Store(Path(instance.server_root), log)
@@ -90,6 +100,7 @@ class Coordination:
         await self.externals.close()
         await self._discovery.close()
         self.gateways.close()
+        self._turn_spans.close()
         self.journal.close()
 
     def listed(self, wanted: wire.ListQuery) -> list[Member]:

@@ -7,43 +7,22 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from posthouse.clients.gateway import GatewayClient
-from posthouse.contracts.registry import GatewayLocator, Identity, Lifecycle, Record, Runtime, Terminal
 from posthouse.coordination.following.hub import BROKE_OFF, Hub
 from posthouse.coordination.member import Member
 from posthouse.coordination.roster import Roster
 from posthouse.events.journal import Journal, read_events
-from posthouse.sessions.registry import lease
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.members import member
 from posthouse.testing.served import Served, serving
 
 LIMIT_SECONDS = 120
-AT = "2026-11-15T10:00:00+00:00"
 
 
 def agent() -> FakeAgent:
     made = FakeAgent()
     made.appear()
     return made
-
-
-def member(agent_id: str, port: int | None) -> Member:
-    locator = GatewayLocator(host="127.0.0.1", port=port or 1, state_path="/s", protocol_version="v1")
-    record = Record(
-        schema_version=3,
-        agent_name=agent_id,
-        agent_id=agent_id,
-        generation_id="generation",
-        lifecycle=Lifecycle(state="active", relaunchable=True, state_updated_at=AT),
-        identity=Identity(backend="claude_headless", tool="scripted"),
-        runtime=Runtime(manifest_path=f"/sessions/{agent_id}/manifest.json"),
-        terminal=Terminal(current_session_name="s", last_session_name="s"),
-        liveness=lease(),
-        gateway=locator,
-    )
-    return Member(record=record if port else replace(record, gateway=None), session_id=None, server=None)
 
 
 async def port_of(asked: Member) -> int | None:
@@ -111,7 +90,7 @@ def test_gateways_are_heard_only_while_somebody_listens(tmp_path: Path) -> None:
     """Each event names its agent; nobody listens to agents that were not asked for."""
 
     async def scenario(served: list[Served]) -> None:
-        one, two = (member(f"a{number}", each.port) for number, each in enumerate(served))
+        one, two = (member(f"a{number}", gateway_port=each.port) for number, each in enumerate(served))
         async with opened(tmp_path / "server", one, two) as house:
             await prompt(served[0])
             assert house.hub.followed == 0
@@ -131,7 +110,7 @@ def test_what_happened_while_nobody_listened_is_told_late(tmp_path: Path) -> Non
     """After a pause, a close and a kill the hub goes on where it was, and nothing is told twice."""
 
     async def scenario(served: list[Served]) -> None:
-        one, folder = member("a0", served[0].port), tmp_path / "server"
+        one, folder = member("a0", gateway_port=served[0].port), tmp_path / "server"
         async with opened(folder, one) as house:
             house.hub.leave(await house.hub.admit(None))
             await prompt(served[0])
@@ -158,7 +137,7 @@ def test_a_new_agents_gateway_is_told_from_its_beginning(tmp_path: Path) -> None
     """Also when its gateway comes before the server hears of it; a gateway that goes is heard out."""
 
     async def scenario(served: list[Served]) -> None:
-        one, two = (member(f"a{number}", each.port) for number, each in enumerate(served))
+        one, two = (member(f"a{number}", gateway_port=each.port) for number, each in enumerate(served))
         async with opened(tmp_path / "server", one) as house:
             await house.hub.admit(None)
             await prompt(served[0])
@@ -177,10 +156,10 @@ def test_a_gateway_that_comes_while_somebody_listens_is_told_from_its_start(tmp_
     """What an earlier gateway of that agent told is no news; what the new one tells at once is."""
 
     async def scenario(served: list[Served]) -> None:
-        async with opened(tmp_path / "server", member("a0", None)) as house:
+        async with opened(tmp_path / "server", member("a0")) as house:
             await house.hub.admit(None)
             await prompt(served[0])
-            house.hub.look(Roster([member("a0", served[0].port)], {}))
+            house.hub.look(Roster([member("a0", gateway_port=served[0].port)], {}))
             await house.until(lambda: house.of("a0") == ["accepted", "completed"])
 
     with_gateways(tmp_path, 1, scenario)
@@ -190,7 +169,7 @@ def test_a_gateway_that_does_not_answer_keeps_nobody_waiting_for_long(tmp_path: 
     """A port where nobody listens is no reason to refuse a reader."""
 
     async def scenario() -> None:
-        async with opened(tmp_path / "server", member("a0", 1)) as house:
+        async with opened(tmp_path / "server", member("a0", gateway_port=1)) as house:
             await house.hub.admit(None)
             assert (house.hub.followed, house.events) == (0, [])
 
@@ -201,7 +180,7 @@ def test_lines_that_the_journal_lost_are_declared(tmp_path: Path) -> None:
     """After a power cut the file of what was heard may be newer than the journal."""
 
     async def scenario() -> None:
-        async with opened(tmp_path, member("a0", 1)) as house:
+        async with opened(tmp_path, member("a0", gateway_port=1)) as house:
             (tmp_path / "heard.json").write_text('{"schema_version":1,"journal_number":7,"heard":{}}')
             await house.hub.admit(None)
             [gap] = house.events

@@ -11,32 +11,15 @@ from starlette.types import ASGIApp
 
 from posthouse.contracts import names
 from posthouse.contracts.managed_agents_http import ServerInstance
-from posthouse.contracts.registry import GatewayLocator, Identity, Lifecycle, Record, Runtime, Terminal
+from posthouse.contracts.registry import Record
 from posthouse.coordination.http import app
 from posthouse.coordination.service import Coordination
-from posthouse.sessions.registry import lease
 from posthouse.terminal.client import Server
 from posthouse.testing.gateway import Answer, call
 from posthouse.testing.house import house_in
+from posthouse.testing.members import record
 
 AT = "2026-11-15T10:00:00+00:00"
-
-
-def record(name: str, *, tool: str = "scripted", has_gateway: bool = False) -> Record:
-    """An agent without a manifest: nobody can say that it does not run."""
-    locator = GatewayLocator(host="127.0.0.1", port=1, state_path="/s", protocol_version="v1")
-    return Record(
-        schema_version=3,
-        agent_name=name,
-        agent_id=f"{name}-id",
-        generation_id="generation",
-        lifecycle=Lifecycle(state="active", relaunchable=True, state_updated_at=AT),
-        identity=Identity(backend="claude_headless", tool=tool),
-        runtime=Runtime(manifest_path=f"/nowhere/{name}/manifest.json"),
-        terminal=Terminal(current_session_name=name, last_session_name=name),
-        liveness=lease(),
-        gateway=locator if has_gateway else None,
-    )
 
 
 def served(
@@ -74,8 +57,8 @@ def test_numbers_tell_of_agents_answers_turns_and_problems(tmp_path: Path) -> No
     async def scenario(server: Coordination, asked: ASGIApp) -> None:
         await call(asked, "GET", "/houmao/agents/nobody")
         await call(asked, "GET", "/nothing/here")
-        server.journal.add("turn_started", agent_id="gpu-id", turn_id="t1")
-        server.journal.add("turn_ended", agent_id="gpu-id", turn_id="t1", status="completed")
+        server.journal.add("turn_started", agent_id="gpu", turn_id="t1")
+        server.journal.add("turn_ended", agent_id="gpu", turn_id="t1", status="completed")
         told = numbers(await call(asked, "GET", "/metrics"))
 
         assert told["posthouse_agents"] == {"claude headless live": 1, "scripted headless live": 1}
@@ -144,7 +127,7 @@ def test_a_list_is_narrowed_by_what_is_known_of_agents(tmp_path: Path) -> None:
         tmp_path,
         scenario,
         record("gpu-1"),
-        record("gpu-2", has_gateway=True),
+        record("gpu-2", gateway_port=1),
         record("cpu", tool="claude"),
     )
 
