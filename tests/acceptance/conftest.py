@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from posthouse.attaching.companions import Companions
+from posthouse.cli import servers
 from posthouse.errors import PosthouseError
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.registry import Registry
@@ -105,6 +106,7 @@ class Commands:
         for agent in agents.registered():
             with suppress(PosthouseError):  # a test may leave one that nobody can stop
                 agents.stop(agent)
+        servers.end(roots.runtime)
         self.tmux("kill-server")
 
 

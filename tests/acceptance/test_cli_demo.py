@@ -1,8 +1,11 @@
 """The demo that `./run` starts."""
 
 import json
+import shlex
+import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +34,8 @@ class Demo:
     def __init__(self, posthouse: "Commands") -> None:
         posthouse.environment["POSTHOUSE_HOME"] = str(posthouse.folder)
         posthouse.environment["POSTHOUSE_PROG"] = "./run"
+        # The usual port is for people; tests run beside each other.
+        posthouse.environment["HOUMAO_PASSIVE_SERVER_PORT"] = "0"
         self.posthouse = posthouse
         self.started: list[subprocess.Popen[str]] = []
 
@@ -61,13 +66,18 @@ _STOPPED = {"demo-headless": "stopped", "demo-tui": "stopped"}
 
 @pytest.mark.ordinary_user
 def test_the_demo_stays_until_ctrl_c(demo: Demo) -> None:
-    """Two agents with gateways answer while it runs; Ctrl-C stops both."""
+    """Two agents answer while it runs, by name and through the server; Ctrl-C stops everything."""
     process, table = demo.up()
     alive = demo.health()
+    port = table["server"].rpartition(":")[2]
     answers = [
         demo.posthouse.ok("agents", "prompt", one["agent_name"], "--wait", "[[say hi]]")
         for one in table["agents"]
     ]
+    through_server = demo.posthouse.ok(
+        "agents", "prompt", "demo-headless", "--wait", "[[say hi from there]]", "--port", port
+    )
+    served = demo.posthouse.json("agents", "list", "--port", port)["agents"]
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=LIMIT_SECONDS)
 
@@ -77,27 +87,78 @@ def test_the_demo_stays_until_ctrl_c(demo: Demo) -> None:
     ]
     assert all(one["gateway"] for one in table["agents"])
     assert answers == ["hi\n", "hi\n"]
+    assert through_server == "hi from there\n"
+    assert [one["agent_name"] for one in served] == ["demo-headless", "demo-tui"]
+    assert demo.posthouse.run("agents", "list", "--port", port).returncode == 1
     assert alive == _ALIVE
     assert process.returncode == 0
     assert demo.health() == _STOPPED
     assert demo.posthouse.tmux("list-sessions") == ""
 
 
-def test_started_twice_it_says_so_and_shows_the_table(demo: Demo) -> None:
+def test_started_twice_it_says_so_and_what_it_says_works(demo: Demo) -> None:
     """The second start changes nothing and tells what to try, as a person would type it."""
     process, _ = demo.up()
 
     second = demo.posthouse.run("demo", "up")
+    curl = _curl(demo.posthouse, _printed_curl(second.stdout))
+    sent = demo.posthouse.json(*_MAIL)
+    (got,) = demo.posthouse.json("agents", "mail", "list", "demo-headless")["messages"]
     down = demo.posthouse.ok("demo", "down")
     process.communicate(timeout=LIMIT_SECONDS)
     again = demo.posthouse.ok("demo", "down")
 
     assert second.returncode == 0
     assert second.stderr == f"the demo runs already (process {process.pid}); stop it with `./run down`\n"
+    assert f"  ./run {shlex.join(_MAIL)}\n" in second.stdout
     assert "  ./run agents prompt demo-tui --wait 'hello [[say hi there]]'\n" in second.stdout
+    assert curl.stdout == '"answer":"hi there"\n', curl.stderr
+    assert got["message_ref"] == sent["message"]["message_ref"]
+    assert (got["sender"]["address"], got["unread"]) == ("demo-tui@houmao.localhost", True)
     assert (down, again) == ("the demo is stopped\n", "the demo was not running\n")
     assert process.returncode == 0
     assert demo.health() == _STOPPED
+
+
+_MAIL = (
+    *("agents", "mail", "send", "demo-tui", "--to", "demo-headless@houmao.localhost"),
+    *("--subject", "hello", "--body-content", "any news?"),
+)
+#: For machines without curl: what the printed line needs of it.
+_STAND_IN = """#!{python}
+import sys, urllib.request
+words = sys.argv[1:]
+data = words[words.index("-d") + 1].encode() if "-d" in words else None
+url = next(word for word in words if word.startswith("http"))
+request = urllib.request.Request(url, data, {{"content-type": "application/json"}})
+sys.stdout.buffer.write(urllib.request.build_opener(urllib.request.ProxyHandler({{}})).open(request).read())
+"""
+
+
+def _curl(posthouse: "Commands", line: str) -> "subprocess.CompletedProcess[str]":
+    """What the shell makes of *line*."""
+    folder = posthouse.folder / "bin"
+    if shutil.which("curl") is None:
+        folder.mkdir()
+        (folder / "curl").write_text(_STAND_IN.format(python=sys.executable))
+        (folder / "curl").chmod(0o755)
+    environment = posthouse.environment | {"PATH": f"{folder}:{posthouse.environment['PATH']}"}
+    return subprocess.run(
+        ["sh", "-c", line],
+        text=True,
+        capture_output=True,
+        env=environment,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+
+
+def _printed_curl(text: str) -> str:
+    """The line for the shell, as it was printed."""
+    lines = text.splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith("  curl"))
+    end = next(index for index in range(start, len(lines)) if not lines[index].endswith("\\"))
+    return "\n".join(lines[start : end + 1])
 
 
 def test_what_a_killed_demo_left_is_used_again(demo: Demo) -> None:
@@ -122,17 +183,3 @@ def test_what_a_killed_demo_left_is_used_again(demo: Demo) -> None:
     assert demo.health() == {}
     assert demo.posthouse.tmux("list-sessions") == ""
     assert not (demo.posthouse.folder / "runtime").exists()
-
-
-def test_the_demo_s_agents_write_to_each_other(demo: Demo) -> None:
-    """Both parts of the demo have mailboxes in its own root, and mail goes from one to the other."""
-    demo.up()
-    posthouse = demo.posthouse
-    sent = posthouse.json(
-        *("agents", "mail", "send", "demo-tui", "--to", "demo-headless@houmao.localhost"),
-        *("--subject", "hello", "--body-content", "from the TUI"),
-    )
-    (got,) = posthouse.json("agents", "mail", "list", "demo-headless")["messages"]
-
-    assert got["message_ref"] == sent["message"]["message_ref"]
-    assert (got["sender"]["address"], got["unread"]) == ("demo-tui@houmao.localhost", True)

@@ -1,4 +1,4 @@
-"""The demo: two scripted agents with gateways, in a home of their own."""
+"""The demo: two scripted agents with gateways and a coordination server over them, in a home of their own."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from posthouse.cli import gateways, observing
+from posthouse.cli import gateways, observing, servers
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts.gateway_files import CurrentInstance
 from posthouse.sessions import liveness
@@ -71,9 +71,22 @@ class Demo:
         gateways.ensure(self._wiring, made)
         return made
 
+    def serve(self) -> str:
+        """Have the coordination server running over the parts; its address.
+
+        It is at the usual port where that is free, else at any.
+        """
+        return servers.ensure(self._wiring, ports=(self._wiring.server_port, 0)).api_base_url
+
+    @property
+    def address(self) -> str | None:
+        """Where the coordination server is; None: there is none."""
+        there = servers.running(self._wiring.roots.runtime)
+        return None if there is None else there.api_base_url
+
     def stop(self) -> list[str]:
-        """Stop every part that is there; the names of those that ran."""
-        stopped = []
+        """Stop the server and every part that is there; the names of those that ran."""
+        stopped = ["server"] if servers.end(self._wiring.roots.runtime) else []
         for agent in self.parts():
             if agent.health != "stopped":
                 self._agents.stop(agent, reason="demo stopped")

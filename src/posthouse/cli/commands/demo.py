@@ -72,6 +72,8 @@ def _run(call: Call, demo: Demo) -> int:
         for part in PARTS:
             call.complain(f"starting {part.name} …")
             demo.start(part)
+        call.complain("starting the coordination server …")
+        demo.serve()
         _show(call, demo)
         while True:
             signal.pause()
@@ -99,16 +101,16 @@ def _end_runner(demo: Demo) -> bool:
 
 
 def _show(call: Call, demo: Demo) -> None:
-    table = demo.table()
+    table, address = demo.table(), demo.address
     prefix = call.wiring.demo_prefix(call.prog)
     call.output.table(
-        {"home": str(demo.home), "agents": [_listed(shown) for shown in table]},
+        {"home": str(demo.home), "server": address, "agents": [_listed(shown) for shown in table]},
         _HEADINGS,
         [_row(shown, prefix) for shown in table],
         empty="the demo has no agents yet",
     )
     if not call.output.is_json:
-        call.output.line(_what_next(table, prefix, call.wiring.demo_down(call.prog)))
+        call.output.line(_what_next(table, address, prefix, call.wiring.demo_down(call.prog)))
 
 
 def _row(shown: Shown, prefix: str) -> list[Cell]:
@@ -130,16 +132,19 @@ def _listed(shown: Shown) -> dict[str, object]:
     }
 
 
-def _what_next(table: list[Shown], prefix: str, down: str) -> str:
-    lines = ["", "What to try next, in another terminal:"]
+def _what_next(table: list[Shown], address: str | None, prefix: str, down: str) -> str:
+    lines = [""]
+    if address is not None:
+        lines += [
+            f"One address for both: {address}",
+            "",
+            "Prompt an agent from any program, and see its answer:",
+        ]
+        lines += ["", *_curl(address, PARTS[-1].name)]
+    lines += ["", "What to try next, in another terminal:"]
     for shown in table:
         lines.append(f"  {prefix} agents prompt {shown.agent.name} --wait 'hello [[say hi there]]'")
-    body = '{"kind":"submit_prompt","payload":{"prompt":"hello [[wait 2]] [[say done]]"}}'
-    address = next((f"http://{one.gateway.host}:{one.gateway.port}" for one in table if one.gateway), None)
-    if address:
-        data = shlex.quote(body)
-        lines.append(f"  curl -s {address}/v1/requests -H 'content-type: application/json' -d {data}")
-        lines.append(f"  curl -s {address}/v1/status")
+    lines.append(f"  {prefix} agents watch")
     lines.append(
         f"  {prefix} agents mail send demo-tui --to demo-headless@houmao.localhost --subject hello "
         "--body-content 'any news?'"
@@ -149,3 +154,14 @@ def _what_next(table: list[Shown], prefix: str, down: str) -> str:
     lines.append("")
     lines.append(f"Ctrl-C here stops it, as does `{down}`.")
     return "\n".join(lines)
+
+
+def _curl(address: str, name: str) -> list[str]:
+    """A line for the shell: the first curl prompts, the second waits for what became of it."""
+    requests = f"{address}/houmao/agents/{name}/gateway/requests"
+    body = shlex.quote('{"kind":"submit_prompt","payload":{"prompt":"hello [[say hi there]]"}}')
+    return [
+        f"  curl -s {requests} -H 'content-type: application/json' -d {body} \\",
+        f"    | grep -o 'gwreq-[^\"]*' | xargs -I{{}} curl -s '{requests}/{{}}?wait=30' \\",
+        """    | grep -o '"answer":"[^"]*"'""",
+    ]

@@ -1,10 +1,10 @@
 """`serve`: the coordination server, in this terminal."""
 
 import os
-import sys
 from pathlib import Path
 from typing import NoReturn
 
+from posthouse.cli import servers
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
 from posthouse.contracts import coordination_files as cf
@@ -27,13 +27,6 @@ def serve(call: Call) -> NoReturn:
     given, roots = call.arguments, call.wiring.roots
     runtime_root = (given.runtime_root or roots.runtime).absolute()
     port = call.wiring.server_port if given.port is None else given.port
-    words = {
-        "--registry-root": roots.registry,
-        "--runtime-root": runtime_root,
-        "--host": given.host,
-        "--port": port,
-    }
     call.complain(f"serving the agents of {roots.registry} on {given.host}, port {port}; Ctrl-C stops it")
-    argv = [sys.executable, "-m", "posthouse.coordination"]
-    argv += [str(word) for pair in words.items() for word in pair]
+    argv = servers.command(call.wiring, runtime_root, host=given.host, port=port)
     os.execve(argv[0], argv, dict(call.wiring.environment))
