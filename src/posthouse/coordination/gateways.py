@@ -116,7 +116,10 @@ class LiveGateway:
     async def _check(self) -> str | None:
         try:
             answer = await self.ask("GET", "/health", seconds=_HEALTH_SECONDS)
-        except PosthouseError as error:
+        except GatewayLost as error:
+            # Nothing was asked that could have been done.
+            return f"{str(error).removesuffix(_MAYBE_DONE)}{again(self._member)}"
+        except GatewayGarbled as error:
             return str(error)
         if (problem := _unhealthy(answer)) is not None:
             self.has_failed = True

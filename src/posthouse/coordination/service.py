@@ -79,7 +79,12 @@ class Coordination:
         #: How each agent is, and was.
         self.states = States(Backgrounds(self.gateways, is_live=self._is_live), self.turns, self._eyes)
         #: What every agent is asked to do.
-        self.requests = Requests(TuiRequests(self.gateways, self._eyes), self.turns, is_live=self._is_live)
+        self.requests = Requests(
+            TuiRequests(self.gateways, self._eyes),
+            self.turns,
+            is_live=self._is_live,
+            tell=self._tell_request,
+        )
         self.stops = Stops(agents, self.turns, self._eyes, find=self.member)
 
     async def open(self) -> None:
@@ -150,3 +155,12 @@ class Coordination:
 
     def _tell_turn(self, kind: str, record: TurnRecord) -> None:
         self.journal.add(kind, agent_id=record.tracked_agent_id, turn_id=record.turn_id, status=record.status)
+
+    def _tell_request(self, answer: wire.ManagedAccepted) -> None:
+        self.journal.add(
+            "managed_request",
+            agent_id=answer.tracked_agent_id,
+            request_id=answer.request_id,
+            request_kind=answer.request_kind,
+            disposition=answer.disposition,
+        )

@@ -48,9 +48,8 @@ class Stops:
         detail = await asyncio.to_thread(self._stop, member)
         self._eyes.forget(member.record.runtime.manifest_path)
         await self._published(member)
-        if running is not None:
+        if running is not None and await self._turns.active(member) is None:
             detail = f"{detail}; its turn {running.turn_index} was ended"
-            await self._turns.active(member)
         return wire.ActionDone(
             tracked_agent_id=member.tracked_agent_id,
             detail=detail,

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from posthouse import driving, tools
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.coordination.observing.terminal import Terminal
-from posthouse.driving.adapter import AgentBusy
-from posthouse.sessions.session import Session
+from posthouse.driving.adapter import AgentAdapter, AgentBusy
 from posthouse.support import clock
+from posthouse.tools.tool import Tool
 from posthouse.tracking import tracker
 from posthouse.tracking.tracker import Transition
 
@@ -23,15 +22,11 @@ _LEAST_DELAY_SECONDS = 0.01
 class Eye:
     """What is believed of one TUI from `open` to `close`."""
 
-    def __init__(self, session: Session, *, now: Callable[[], datetime] = clock.now) -> None:
-        """Raises:
-        PosthouseError: Its backend is only shown, or its tool is not known.
-        """
-        self.adapter = driving.of(session)
+    def __init__(self, adapter: AgentAdapter, tool: Tool, *, now: Callable[[], datetime] = clock.now) -> None:
+        self.adapter = adapter
         #: Held by whoever gives it a prompt from here, from before it is ready until it was typed.
         self.giving = asyncio.Lock()
-        self._tool = session.manifest.tool
-        self._testimony = tools.load(self._tool).testimony
+        self._tool = tool
         self._timings = TrackingTimings()
         self._now = now
         self._belief = tracker.initial(now())
@@ -52,7 +47,7 @@ class Eye:
         self._seen()
         return Terminal.of_belief(
             self._belief,
-            self._tool,
+            self._tool.name,
             at=self._now(),
             timings=self._timings,
             transitions=self._transitions,
@@ -67,7 +62,7 @@ class Eye:
         except AgentBusy:
             self._believe(
                 tracker.withdraw(
-                    self._belief, at=self._now(), timings=self._timings, testimony=self._testimony
+                    self._belief, at=self._now(), timings=self._timings, testimony=self._tool.testimony
                 )
             )
             raise
@@ -77,7 +72,7 @@ class Eye:
         if (sight := self.adapter.sight) is not None:
             self._believe(
                 tracker.see(
-                    self._belief, sight, at=self._now(), timings=self._timings, testimony=self._testimony
+                    self._belief, sight, at=self._now(), timings=self._timings, testimony=self._tool.testimony
                 )
             )
 

@@ -1,10 +1,11 @@
 """The TUIs that are looked at from here: each from the first question until nobody has asked for a while."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from posthouse import driving, tools
 from posthouse.coordination.observing.eye import Eye
 from posthouse.errors import PosthouseError, Unavailable
 from posthouse.sessions.session import Session
@@ -28,11 +29,26 @@ class _Held:
     timer: asyncio.TimerHandle | None = field(default=None)
 
 
+def eye_on(session: Session) -> Eye:
+    """An eye that is still closed.
+
+    Raises:
+        CannotLook: Its backend is only shown, or its tool is not known here.
+    """
+    try:
+        return Eye(driving.of(session), tools.load(session.manifest.tool))
+    except PosthouseError as error:
+        raise CannotLook(str(error)) from error
+
+
 class Eyes:
     """At most one eye on each session."""
 
-    def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, *, idle_seconds: float = IDLE_SECONDS, make: Callable[[Session], Eye] = eye_on
+    ) -> None:
         self._idle_seconds = idle_seconds
+        self._make = make
         #: By manifest, those asked for least lately first.
         self._held: dict[str, _Held] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -66,12 +82,17 @@ class Eyes:
     def _take(self, path: str, session: Session) -> _Held:
         held = self._held.pop(path, None)
         if held is None or (held.opening.done() and held.opening.exception() is not None):
-            held = _Held(opening=asyncio.create_task(_opened(session)))
+            held = _Held(opening=asyncio.create_task(self._opened(session)))
         self._held[path] = held
         held.users += 1
         if held.timer is not None:
             held.timer.cancel()
         return held
+
+    async def _opened(self, session: Session) -> Eye:
+        eye = self._make(session)
+        await eye.open()
+        return eye
 
     def _give_back(self, path: str, held: _Held) -> None:
         held.users -= 1
@@ -90,15 +111,6 @@ class Eyes:
         task = asyncio.create_task(_closed(held.opening))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
-
-
-async def _opened(session: Session) -> Eye:
-    try:
-        eye = Eye(session)
-    except PosthouseError as error:  # a legacy backend, or a tool that this version does not know
-        raise CannotLook(str(error)) from error
-    await eye.open()
-    return eye
 
 
 async def _closed(opening: asyncio.Task[Eye]) -> None:

@@ -7,17 +7,24 @@ from pydantic import ValidationError
 from posthouse.contracts.gateway_control_http import HeadlessControlState
 from posthouse.contracts.gateway_http import GatewayStatus, Wire
 from posthouse.contracts.gateway_tui_http import TerminalState
-from posthouse.coordination.gateways import LiveGateway, again
+from posthouse.coordination.gateways import GatewayLost, LiveGateway, again
 from posthouse.coordination.member import Member
 from posthouse.errors import Unavailable
 
 Shape = TypeVar("Shape", bound=Wire)
 Path = Literal["/v1/status", "/v1/control/tui/state", "/v1/control/headless/state"]
 
-#: It answers from what it knows and one look at the screen.
-_SECONDS = 10.0
+#: It answers from what it knows, and of a TUI after one look at its screen.
+_SECONDS = 5.0
+_LOOK_SECONDS = 10.0
 _OK = 200
 _MAX_TOLD = 200
+
+
+class SilentGateway(Unavailable):
+    """The gateway lives, and did not answer a question that changes nothing."""
+
+    code = "gateway_silent"
 
 
 class OtherGateway(Unavailable):
@@ -27,22 +34,27 @@ class OtherGateway(Unavailable):
 
 
 async def status(member: Member, gateway: LiveGateway) -> GatewayStatus:
-    """Raises: OtherGateway, GatewayLost, GatewayGarbled."""
+    """Raises: SilentGateway, OtherGateway, GatewayGarbled."""
     return await _read(member, gateway, "/v1/status", GatewayStatus)
 
 
 async def terminal(member: Member, gateway: LiveGateway) -> TerminalState:
-    """Raises: OtherGateway, GatewayLost, GatewayGarbled."""
-    return await _read(member, gateway, "/v1/control/tui/state", TerminalState)
+    """Raises: SilentGateway, OtherGateway, GatewayGarbled."""
+    return await _read(member, gateway, "/v1/control/tui/state", TerminalState, seconds=_LOOK_SECONDS)
 
 
 async def headless(member: Member, gateway: LiveGateway) -> HeadlessControlState:
-    """Raises: OtherGateway, GatewayLost, GatewayGarbled."""
+    """Raises: SilentGateway, OtherGateway, GatewayGarbled."""
     return await _read(member, gateway, "/v1/control/headless/state", HeadlessControlState)
 
 
-async def _read(member: Member, gateway: LiveGateway, path: Path, shape: type[Shape]) -> Shape:
-    answer = await gateway.ask("GET", path, seconds=_SECONDS)
+async def _read(
+    member: Member, gateway: LiveGateway, path: Path, shape: type[Shape], *, seconds: float = _SECONDS
+) -> Shape:
+    try:
+        answer = await gateway.ask("GET", path, seconds=seconds)
+    except GatewayLost as error:
+        raise SilentGateway(f"{gateway} does not answer {path}; {again(member)}") from error
     if answer.status != _OK:
         said = answer.body[:_MAX_TOLD].decode(errors="replace")
         raise OtherGateway(f"{gateway} answers {path} with {answer.status}: {said}")

@@ -19,6 +19,9 @@ from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support import ids
 
+#: Hears what became of each request. It must be quick and never fail.
+Tell = Callable[[wire.ManagedAccepted], None]
+
 
 class Turns(Protocol):
     """Headless turns, recorded before they start."""
@@ -33,8 +36,11 @@ class Turns(Protocol):
 class Requests:
     """Prompts and interrupts for all agents of one server."""
 
-    def __init__(self, tuis: TuiRequests, turns: Turns, *, is_live: Callable[[Member], bool]) -> None:
+    def __init__(
+        self, tuis: TuiRequests, turns: Turns, *, is_live: Callable[[Member], bool], tell: Tell
+    ) -> None:
         self._tuis = tuis
+        self._tell = tell
         self._turns = turns
         self._is_live = is_live
 
@@ -50,10 +56,13 @@ class Requests:
         """
         try:
             if isinstance(wanted, wire.SubmitPrompt):
-                return await self._prompt(member, wanted)
-            return await self._interrupt(member)
+                answer = await self._prompt(member, wanted)
+            else:
+                answer = await self._interrupt(member)
         except GatewayGarbled as error:  # no proxy, so no word of a bad gateway: the agent can't be reached
             raise NotOperable(str(error)) from error
+        self._tell(answer)
+        return answer
 
     async def _prompt(self, member: Member, wanted: wire.SubmitPrompt) -> wire.ManagedAccepted:
         text = wanted.prompt.strip()

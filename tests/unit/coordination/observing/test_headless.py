@@ -140,9 +140,15 @@ def test_a_gateway_tells_which_conversation_comes_next(member: Member) -> None:
 @pytest.mark.parametrize(
     ("gateway", "said"),
     [
-        pytest.param(FakeGateway(status=GatewayLost("it hangs")), "it hangs", id="it hangs"),
         pytest.param(
-            FakeGateway(control=GatewayLost("it died")), "it died", id="it dies between two questions"
+            FakeGateway(status=GatewayLost("…")),
+            "the gateway does not answer /v1/status; start it again with",
+            id="it hangs",
+        ),
+        pytest.param(
+            FakeGateway(control=GatewayLost("…")),
+            "the gateway does not answer /v1/control/headless/state; start it again with",
+            id="it dies between two questions",
         ),
         pytest.param(
             FakeGateway(status=STATUS.replace('"queue_depth"', '"depth"')),

@@ -1,0 +1,155 @@
+"""Which way a prompt for a TUI takes, and when it takes none."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from posthouse import tools
+from posthouse.attaching import holder
+from posthouse.clients.connections import Answer
+from posthouse.contracts.registry import Identity, Lifecycle, Record, Runtime, Terminal
+from posthouse.coordination.gateways import Gateways, LiveGateway, NoLiveGateway
+from posthouse.coordination.member import Member
+from posthouse.coordination.observing.eye import Eye
+from posthouse.coordination.observing.eyes import Eyes
+from posthouse.coordination.requests.tui import TuiRequests
+from posthouse.coordination.turns.agent_turns import NotOperable
+from posthouse.driving.adapter import AgentBusy, Unproven
+from posthouse.errors import PosthouseError
+from posthouse.sessions.registry import lease
+from posthouse.sessions.session import Session
+from posthouse.support import files, locks
+from posthouse.testing.gateway import FakeAgent
+
+AT = "2026-11-15T10:00:00+00:00"
+
+
+class FakeGateway:
+    async def ask(self, *_: Any, **__: Any) -> Answer:
+        return Answer(status=202, headers=(), body=b'{"request_id": "gwreq-1"}')
+
+
+@dataclass
+class FakeGateways:
+    """Has a gateway from the *n*th question on."""
+
+    after: int
+    asked: int = field(default=0)
+
+    async def needed(self, _: Member) -> LiveGateway:
+        self.asked += 1
+        if self.asked <= self.after:
+            raise NoLiveGateway("it is stuck")
+        return cast(LiveGateway, FakeGateway())
+
+
+NEVER = 10**6
+
+
+@pytest.fixture
+def member(made_session: Session) -> Member:
+    record = Record(
+        schema_version=3,
+        agent_name="gpu",
+        agent_id="gpu-id",
+        generation_id="generation",
+        lifecycle=Lifecycle(state="active", relaunchable=True, state_updated_at=AT),
+        identity=Identity(backend="local_interactive", tool="scripted"),
+        runtime=Runtime(manifest_path=str(made_session.manifest_path)),
+        terminal=Terminal(current_session_name="s", last_session_name="s"),
+        liveness=lease(),
+    )
+    return Member(record=record, session_id=made_session.session_id, server=made_session.tmux.server)
+
+
+def asking(
+    agent: FakeAgent, gateways: FakeGateways, work: Callable[[TuiRequests], Coroutine[Any, Any, Any]]
+) -> Any:
+    """What *work* comes to, with requests for that agent."""
+
+    async def run() -> Any:
+        eyes = Eyes(make=lambda _: Eye(agent, tools.load("scripted")))
+        try:
+            return await work(TuiRequests(cast(Gateways, gateways), eyes, ready_seconds=0.2))
+        finally:
+            await eyes.close()
+
+    return asyncio.run(run())
+
+
+def ready() -> FakeAgent:
+    agent = FakeAgent(is_headless=False)
+    agent.appear()
+    return agent
+
+
+def test_a_gateway_that_came_meanwhile_gets_the_prompt(member: Member, made_session: Session) -> None:
+    """Nothing is typed beside it."""
+    agent = ready()
+    told = asking(agent, FakeGateways(after=1), lambda asked: asked.prompt(member, made_session, "hi"))
+
+    assert (told, agent.received) == ("accepted by the gateway as gwreq-1", [])
+
+
+def test_a_gateway_that_owns_the_session_and_is_stuck_is_not_passed_by(
+    member: Member, made_session: Session
+) -> None:
+    """Its process holds its folder, so that nobody else types; neither prompts nor interrupts."""
+    agent = ready()
+    agent.work_on()
+    files.private_folder(made_session.gateway_root / "run")
+    with locks.hold(made_session.gateway_root / holder.LOCK):
+        for work in (
+            lambda asked: asked.prompt(member, made_session, "hi"),
+            lambda asked: asked.interrupt(member, made_session),
+        ):
+            with pytest.raises(NoLiveGateway, match="it is stuck"):
+                asking(agent, FakeGateways(after=NEVER), work)
+
+    assert agent.received == []
+
+
+@pytest.mark.parametrize("failure", [AgentBusy("another program types"), Unproven("nothing proves it")])
+def test_what_the_agent_did_not_surely_take_is_unavailable(
+    member: Member, made_session: Session, failure: PosthouseError
+) -> None:
+    """The words say whether something was typed; 409 is for headless turns."""
+    agent = ready()
+    agent.failure = failure
+
+    with pytest.raises(NotOperable, match=str(failure)):
+        asking(agent, FakeGateways(after=NEVER), lambda asked: asked.prompt(member, made_session, "hi"))
+
+
+def test_a_busy_agent_without_a_queue_is_given_up_on(member: Member, made_session: Session) -> None:
+    """The first waits for the agent, the second for the first; both are told that nothing was typed."""
+    agent = ready()
+    agent.show("active")
+    agent.be_busy()
+
+    async def twice(asked: TuiRequests) -> list[Any]:
+        prompts = [asked.prompt(member, made_session, text) for text in ("one", "two")]
+        return await asyncio.gather(*prompts, return_exceptions=True)
+
+    refused = asking(agent, FakeGateways(after=NEVER), twice)
+
+    assert [type(one) for one in refused] == [NotOperable, NotOperable]
+    assert "not ready within 0.2 s (working); nothing was typed" in str(refused[0])
+    assert agent.received == []
+
+
+def test_prompts_are_typed_one_after_the_other(member: Member, made_session: Session) -> None:
+    """Each waits until the one before it was taken."""
+    agent = ready()
+
+    async def twice(asked: TuiRequests) -> list[Any]:
+        prompts = [asked.prompt(member, made_session, text) for text in ("one", "two")]
+        return await asyncio.gather(*prompts)
+
+    told = asking(agent, FakeGateways(after=NEVER), twice)
+
+    assert told == ["the agent took it; it has no gateway"] * 2
+    assert [prompt.text for prompt in agent.received] == ["one", "two"]
