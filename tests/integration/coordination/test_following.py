@@ -1,6 +1,7 @@
 """Real gateways, heard by a server's hub while somebody listens."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import ExitStack, asynccontextmanager
@@ -11,6 +12,7 @@ from posthouse.clients.gateway import GatewayClient
 from posthouse.coordination.following.hub import BROKE_OFF, Hub
 from posthouse.coordination.member import Member
 from posthouse.coordination.roster import Roster
+from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal, read_events
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.members import member
@@ -163,6 +165,35 @@ def test_a_gateway_that_comes_while_somebody_listens_is_told_from_its_start(tmp_
             await house.until(lambda: house.of("a0") == ["accepted", "completed"])
 
     with_gateways(tmp_path, 1, scenario)
+
+
+def test_a_long_past_cuts_nobody_who_reads_along(tmp_path: Path) -> None:
+    """More than is kept in memory comes in one piece, and a reader that keeps reading hears all of it."""
+    count = 3000
+    line = json.dumps({"kind": "told", "detail": 300 * "x"})
+    past = "".join(f"id: {number}-end\ndata: {line}\n\n" for number in range(1, count + 1))
+
+    async def gateway(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\n\r\nid: 0-end\n\n{past}".encode())
+        await reader.read()
+        writer.close()
+
+    async def scenario() -> None:
+        listening = await asyncio.start_server(gateway, "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        async with opened(tmp_path / "server") as house:
+            reader, heard = Audience(house.journal).join(None), 0
+            await house.hub.admit(None)
+            house.hub.look(Roster([member("a0", gateway_port=port)], {}))
+            async with asyncio.timeout(LIMIT_SECONDS):
+                while heard < count and not reader.has_fallen_behind:
+                    heard += len(await reader.next())
+            assert (heard, reader.has_fallen_behind) == (count, False)
+            reader.close()
+        listening.close()
+
+    asyncio.run(scenario())
 
 
 def test_a_gateway_that_does_not_answer_keeps_nobody_waiting_for_long(tmp_path: Path) -> None:

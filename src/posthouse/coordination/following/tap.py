@@ -94,6 +94,8 @@ class Tap:
                     self._tell(heard)
                 if stream.last_id is not None:
                     self._around.bookmarks.put(self._member.tracked_agent_id, stream.last_id)
+                # A long past comes at once: those who read along must not fall behind for it.
+                await asyncio.sleep(0)
         return True
 
     async def _wait_at_the_end(self) -> None:
