@@ -52,17 +52,19 @@ def facts(span: ReadableSpan) -> dict[str, object]:
 
 
 def parent_of(span: ReadableSpan) -> str | None:
-    return None if span.parent is None else format_span_id(span.parent.span_id)
+    shown: str | None = None if span.parent is None else format_span_id(span.parent.span_id)
+    return shown
 
 
 def context_of(span: ReadableSpan) -> SpanContext:
-    context = span.get_span_context()
+    context: SpanContext | None = span.get_span_context()
     assert context is not None
     return context
 
 
 def id_of(span: ReadableSpan) -> str:
-    return format_span_id(context_of(span).span_id)
+    shown: str = format_span_id(context_of(span).span_id)
+    return shown
 
 
 class _Silent:
