@@ -71,8 +71,10 @@ class Roster:
         sessions = None if member.server is None else self._sessions.get(member.server)
         return sessions is None or member.tmux_session_name in sessions
 
-    def knows(self, tracked_agent_id: str) -> bool:
-        return tracked_agent_id in self._members
+    def has_live(self, tracked_agent_id: str) -> bool:
+        """Whether there is an agent of that id, and it runs."""
+        member = self._members.get(tracked_agent_id)
+        return member is not None and self.is_live(member)
 
     def find(self, ref: str) -> Member:
         """The one that *ref* means: an id wins over names, a live agent over others.

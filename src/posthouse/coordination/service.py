@@ -136,7 +136,7 @@ class Coordination:
         made = await self.launches.launch(order)
         with suppress(TimeoutError):  # it is there all the same, and will be known
             async with asyncio.timeout(_KNOWN_SECONDS):
-                while not self._discovery.roster.knows(made.tracked_agent_id):
+                while not self._discovery.roster.has_live(made.tracked_agent_id):
                     await asyncio.sleep(_LOOK_SECONDS)
         return made
 

@@ -4,22 +4,28 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import uvloop
 
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import managed_agents_http as wire
+from posthouse.contracts import names
 from posthouse.coordination.http import app
 from posthouse.coordination.service import Coordination
 from posthouse.sessions.agents import Agents
 from posthouse.support import clock, files
+from posthouse.testing.waiting import wait_for
 from posthouse.web.server import Server, bind
 
 _LIMIT_SECONDS = 180.0
@@ -111,3 +117,50 @@ def serving(agents: Agents, *, port: int = 0) -> Iterator[Served]:
         loop, coordination = made[0]
         loop.call_soon_threadsafe(coordination.stopping.set)
         thread.join()
+
+
+class ServerProcess:
+    """A server in a process of its own, which can be killed and begun again on the same port."""
+
+    def __init__(self, agents: Agents) -> None:
+        self._agents = agents
+        with closing(bind("127.0.0.1", 0)) as listener:
+            self.port: int = listener.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def root(self) -> Path:
+        return self._agents.roots.runtime / cf.SERVERS / f"127.0.0.1-{self.port}"
+
+    def start(self, *, seconds: float = _LIMIT_SECONDS) -> None:
+        """Begin, and answer."""
+        roots = self._agents.roots
+        words = ["--registry-root", str(roots.registry), "--runtime-root", str(roots.runtime)]
+        socket = self._agents.server.socket
+        environment = os.environ | roots.variables() | ({names.TMUX_SOCKET: socket} if socket else {})
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "posthouse.coordination", "--port", str(self.port), *words],
+            stdin=subprocess.DEVNULL,
+            env=environment,
+        )
+        wait_for(self.is_there, seconds=seconds)
+
+    def is_there(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, "the server ended"
+        try:
+            return ask(self.base_url, "GET", "/health").status == HTTPStatus.OK
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        """End it at once, wherever it is."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()

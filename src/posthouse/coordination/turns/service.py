@@ -19,6 +19,7 @@ from posthouse.driving.adapter import Prompt
 from posthouse.errors import InvalidInput, PosthouseError
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
+from posthouse.terminal import session as terminal
 
 #: A server that starts serves after this at the latest; what is not settled by then goes on beside it.
 _RECOVERY_SECONDS = 5.0
@@ -129,13 +130,21 @@ class HeadlessTurns:
 
     async def _operable(self, member: Member) -> Session:
         _require_headless(member)
-        name = member.record.agent_name
-        if not self._is_live(member):
-            raise NotOperable(f"agent {name!r} does not run: relaunch it")
-        session = await self._session(member)
+        name, session = member.record.agent_name, await self._session(member)
         if session is None:
             raise NotOperable(f"agent {name!r} can't be used: {member.problem or 'its manifest is gone'}")
+        if not self._is_live(member) and not await self._is_there(member, session):
+            raise NotOperable(f"agent {name!r} does not run: relaunch it")
         return session
+
+    async def _is_there(self, member: Member, session: Session) -> bool:
+        """Ask tmux itself, for an agent that has just come: news of its session may be on the way."""
+        if not member.is_meant_to_run:
+            return False
+        try:
+            return await asyncio.to_thread(terminal.exists, session.tmux, session.tmux_session_name)
+        except PosthouseError:
+            return False
 
     async def _adopt(self, member: Member, session: Session) -> None:
         """Say on disk that this server keeps the agent's turns, before the first of them."""
