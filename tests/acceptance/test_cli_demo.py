@@ -154,11 +154,11 @@ def _curl(posthouse: "Commands", line: str) -> "subprocess.CompletedProcess[str]
 
 
 def _printed_curl(text: str) -> str:
-    """The line for the shell, as it was printed."""
+    """The lines for the shell, as they were printed."""
     lines = text.splitlines()
-    start = next(index for index, line in enumerate(lines) if line.startswith("  curl"))
-    end = next(index for index in range(start, len(lines)) if not lines[index].endswith("\\"))
-    return "\n".join(lines[start : end + 1])
+    start = next(index for index, line in enumerate(lines) if line.startswith("  url="))
+    end = lines.index("", start)
+    return "\n".join(lines[start:end])
 
 
 def test_what_a_killed_demo_left_is_used_again(demo: Demo) -> None:

@@ -157,11 +157,10 @@ def _what_next(table: list[Shown], address: str | None, prefix: str, down: str) 
 
 
 def _curl(address: str, name: str) -> list[str]:
-    """A line for the shell: the first curl prompts, the second waits for what became of it."""
-    requests = f"{address}/houmao/agents/{name}/gateway/requests"
+    """Lines for the shell: the first curl prompts, the second waits for what became of it."""
     body = shlex.quote('{"kind":"submit_prompt","payload":{"prompt":"hello [[say hi there]]"}}')
     return [
-        f"  curl -s {requests} -H 'content-type: application/json' -d {body} \\",
-        f"    | grep -o 'gwreq-[^\"]*' | xargs -I{{}} curl -s '{requests}/{{}}?wait=30' \\",
-        """    | grep -o '"answer":"[^"]*"'""",
+        f"  url={address}/houmao/agents/{name}/gateway/requests",
+        f"  curl -s $url -H 'content-type: application/json' -d {body} \\",
+        """    | grep -o 'gwreq-[^"]*' | xargs -I{} curl -s "$url/{}?wait=30" | grep -o '"answer":"[^"]*"'""",
     ]

@@ -33,6 +33,8 @@ class AsyncCoordinationClient:
     """`CoordinationClient`, awaited. A question that is cancelled closes its connection."""
 
     health = _asked(questions.health)
+    ready = _asked(questions.ready)
+    metrics = _asked(questions.metrics)
     current_instance = _asked(questions.current_instance)
     shutdown = _asked(questions.shutdown)
     agents = _asked(questions.agents)
@@ -40,6 +42,9 @@ class AsyncCoordinationClient:
     state = _asked(questions.state)
     state_detail = _asked(questions.state_detail)
     history = _asked(questions.history)
+    managed_state = _asked(questions.managed_state)
+    managed_state_detail = _asked(questions.managed_state_detail)
+    managed_history = _asked(questions.managed_history)
     prompt = _asked(questions.prompt)
     interrupt = _asked(questions.interrupt)
     stop = _asked(questions.stop)

@@ -34,6 +34,7 @@ class AsyncManagedGateway:
     status = _asked(GatewayClient.status)
     submit_prompt = _asked(GatewayClient.submit_prompt)
     interrupt = _asked(GatewayClient.interrupt)
+    receipt = _asked(GatewayClient.receipt)
     control_prompt = _asked(GatewayClient.control_prompt)
     send_keys = _asked(GatewayClient.send_keys)
     headless_state = _asked(GatewayClient.headless_state)
@@ -57,12 +58,12 @@ class AsyncManagedGateway:
         self._server = server
         self._ref = ref
 
-    def ask(self, spoken: "Callable[[_Spoken], _Answer]") -> Awaitable[_Answer]:
+    def ask(self, spoken: "Callable[[Spoken], _Answer]") -> Awaitable[_Answer]:
         """Ask what *spoken* makes a blocking client ask."""
-        return self._server.ask(cast("Question[_Answer]", spoken(_Spoken(self._ref))))
+        return self._server.ask(cast("Question[_Answer]", spoken(Spoken(self._ref))))
 
 
-class _Spoken(GatewayClient):
+class Spoken(GatewayClient):
     """A gateway's client whose every method returns its question instead of the answer."""
 
     attach = ManagedGateway.attach

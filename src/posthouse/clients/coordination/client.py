@@ -46,6 +46,8 @@ class CoordinationClient:
     """
 
     health = _asked(questions.health)
+    ready = _asked(questions.ready)
+    metrics = _asked(questions.metrics)
     current_instance = _asked(questions.current_instance)
     shutdown = _asked(questions.shutdown)
     agents = _asked(questions.agents)
@@ -53,6 +55,9 @@ class CoordinationClient:
     state = _asked(questions.state)
     state_detail = _asked(questions.state_detail)
     history = _asked(questions.history)
+    managed_state = _asked(questions.managed_state)
+    managed_state_detail = _asked(questions.managed_state_detail)
+    managed_history = _asked(questions.managed_history)
     prompt = _asked(questions.prompt)
     interrupt = _asked(questions.interrupt)
     stop = _asked(questions.stop)

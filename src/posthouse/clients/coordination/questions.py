@@ -34,6 +34,16 @@ def service() -> Question[str | None]:
     return Question(method="GET", path="/health", read=read)
 
 
+def ready() -> Question[dict[str, Any]]:
+    """Whether it serves; refused with `ServerUnavailable` and the reason when it does not yet, or no more."""
+    return Question(method="GET", path="/ready", read=Raw.value)
+
+
+def metrics() -> Question[bytes]:
+    """Its numbers, as Prometheus reads them."""
+    return Question(method="GET", path="/metrics", read=Raw.bytes)
+
+
 def current_instance() -> Question[answers.Instance]:
     """The process that answers, and its folder."""
     path = "/houmao/server/current-instance"
@@ -87,6 +97,22 @@ def history(ref: str, *, limit: int | None = None) -> Question[answers.History]:
     """What lately became of an agent, newest first where it is headless."""
     query = present({"limit": limit})
     return Question(method="GET", path=path_of(ref, "history"), query=query, read=as_kind(answers.History))
+
+
+def managed_state(ref: str) -> Question[answers.Summary]:
+    """`state`, at the path where servers of another make answer in this shape."""
+    return Question(method="GET", path=path_of(ref, "managed-state"), read=as_kind(answers.Summary))
+
+
+def managed_state_detail(ref: str) -> Question[answers.Detail]:
+    """`state_detail`, at the path where servers of another make answer in this shape."""
+    return Question(method="GET", path=path_of(ref, "managed-state", "detail"), read=as_kind(answers.Detail))
+
+
+def managed_history(ref: str, *, limit: int | None = None) -> Question[answers.History]:
+    """`history`, at the path where servers of another make answer in this shape."""
+    path, query = path_of(ref, "managed-history"), present({"limit": limit})
+    return Question(method="GET", path=path, query=query, read=as_kind(answers.History))
 
 
 def prompt(
