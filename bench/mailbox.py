@@ -76,6 +76,7 @@ class Medians:
 
 
 _LIST, _ALL, _MARK, _SEND = "list 10 (CPU)", "list all (CPU)", "mark (CPU)", "send (CPU)"
+_SEARCH, _AFTER = "search a rare word (CPU)", "search after a send (CPU)"
 _ON_DISK, _IN_MEMORY = "send on disk (wall)", "send in memory (wall)"
 
 GOALS = (
@@ -92,6 +93,13 @@ GOALS = (
     Goal(name="growth of list 10, few to most", limit=1.5, value=lambda m: m.growth(_LIST)),
     Goal(name="growth of mark, few to most", limit=1.5, value=lambda m: m.growth(_MARK)),
     Goal(name="growth of send, few to most", limit=1.5, value=lambda m: m.growth(_SEND)),
+    Goal(
+        name="search of few, of list 10 of few",
+        limit=3.0,
+        value=lambda m: m.of(_SEARCH, m.sizes.few) / m.of(_LIST, m.sizes.few),
+    ),
+    Goal(name="growth of search, few to most", limit=1.5, value=lambda m: m.growth(_SEARCH)),
+    Goal(name="growth of search after a send", limit=1.5, value=lambda m: m.growth(_AFTER)),
     Goal(
         name="send, of its own fsyncs",
         limit=2.0,
@@ -123,7 +131,7 @@ def fill(folder: Path, size: int) -> Filled:
         places = [Place(owners[0], "sent"), Place(owners[1], "inbox")]
         with databases.transaction(index):
             for number in range(size):
-                document = _document(begun + timedelta(seconds=number * 7))
+                document = _document(begun + timedelta(seconds=number * 7), f"{_BODY} ticket{number:06d}")
                 _write(office, document, places)
                 placing.catalogue(index, office.root, document, places)
                 placing.put(index, "sent_box", document, box="sent", is_read=True)
@@ -131,7 +139,7 @@ def fill(folder: Path, size: int) -> Filled:
     return Filled(size=size, sender=sender, hub=hub)
 
 
-def _document(moment: datetime) -> Document:
+def _document(moment: datetime, body: str) -> Document:
     message_id = mail_document.new_message_id(moment)
     return Document(
         message_id=message_id,
@@ -140,7 +148,7 @@ def _document(moment: datetime) -> Document:
         sender=Participant(principal_id="HOUMAO-sender", address=address_of("sender")),
         to=(Participant(principal_id="HOUMAO-hub", address=address_of("hub")),),
         subject=f"message of {moment:%H:%M:%S}",
-        body=_BODY,
+        body=body,
     )
 
 
@@ -159,8 +167,16 @@ def measure(filled: Filled, medians: Medians, *, repeats: int, list_all: bool) -
     medians.add(_LIST, filled.size, _cpu(lambda _: filled.hub.find(Filter(limit=10)), repeats))
     medians.add(_MARK, filled.size, _cpu(lambda n: filled.hub.mark([refs[n]], Flags(answered=True)), repeats))
     medians.add(_SEND, filled.size, _cpu(lambda _: filled.sender.send(draft), repeats))
+    filled.sender.send(draft)
+    medians.add(_AFTER, filled.size, _cpu(lambda _: _found(filled), 1))
+    medians.add(_SEARCH, filled.size, _cpu(lambda _: _found(filled), repeats))
     if list_all:
         medians.add(_ALL, filled.size, _cpu(lambda _: filled.hub.find(Filter()), 1))
+
+
+def _found(filled: Filled) -> None:
+    """Look for a word that one message has."""
+    assert len(filled.hub.search("ticket000042", limit=10)) == 1
 
 
 def _cpu(action: Callable[[int], object], repeats: int) -> float:
@@ -183,6 +199,8 @@ def run(folder: Path, memory: Path, sizes: Sizes, *, rounds: int, repeats: int) 
     medians = Medians(sizes)
     filled = [fill(folder / str(size), size) for size in (sizes.few, sizes.many, sizes.most)]
     in_memory = fill(memory / "mail", sizes.few)
+    for one in filled:
+        _found(one)  # the first search reads every message
     for _ in range(rounds):
         for one in filled:
             measure(one, medians, repeats=repeats, list_all=one.size == sizes.many)

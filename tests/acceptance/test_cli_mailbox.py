@@ -52,16 +52,19 @@ def test_a_root_is_made_used_repaired_and_exported(posthouse: "Commands", tmp_pa
 
 
 def test_what_throws_mail_away_asks_first(posthouse: "Commands") -> None:
-    """`force` and `purge` need a yes; the operator's mailbox stays anyway."""
+    """`force`, `purge` and `clear-messages` need a yes; the operator's mailbox stays anyway."""
     posthouse.ok("mailbox", "init")
     posthouse.ok("mailbox", "register", "--address", _ADA)
 
     for words in (
         ("register", "--address", _ADA, "--mode", "force"),
         ("unregister", "--address", _ADA, "--mode", "purge"),
+        ("clear-messages",),
     ):
         refused = posthouse.run("mailbox", *words)
         assert (refused.returncode, "add --yes" in refused.stderr) == (2, True)
+    cleared = posthouse.ok("mailbox", "clear-messages", "--yes")
+    assert cleared == "0 messages in 2 mailboxes are removed\n"
     posthouse.ok("mailbox", "unregister", "--address", _ADA, "--mode", "purge", "--yes")
     operator = "HOUMAO-operator@houmao.localhost"
     stays = posthouse.run("mailbox", "unregister", "--address", operator)

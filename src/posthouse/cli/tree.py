@@ -195,6 +195,7 @@ _LAST: tuple[Command, ...] = (
     Command(("mailbox", "repair"), "mailbox.repair", "make the index again from the messages"),
     Command(("mailbox", "export"), "mailbox.export", "copy mailboxes into a folder that stands by itself"),
     Command(("mailbox", "cleanup"), "mailbox.cleanup", "remove what dead processes left"),
+    Command(("mailbox", "clear-messages"), "mailbox.clear", "remove every message; mailboxes stay"),
     Command(("admin", "cleanup", "registry"), "cleanup.cleanup", "put right what died without being stopped"),
     Command(("completion",), "completion.completion", "print a completion script for bash, zsh or fish"),
     Command(("complete",), "completion.complete", "candidates for the last word", hidden=True),

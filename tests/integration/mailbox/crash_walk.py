@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from posthouse.mailbox import Draft, Enclosure, Filter, Flags, MailboxUnusable, MailTrouble
-from posthouse.mailbox.filesystem import opening, registering, repair
+from posthouse.mailbox.filesystem import clearing, opening, registering, repair
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
 from posthouse.mailbox.filesystem.registration import Wish
 from posthouse.support import crashpoints
@@ -58,6 +58,10 @@ def _repair(office: FilesystemOffice, _number: int) -> None:
     repair.repair(office.root)
 
 
+def _clear(office: FilesystemOffice, _number: int) -> None:
+    clearing.clear_messages(office.root)
+
+
 OPERATIONS: dict[str, Callable[[FilesystemOffice, int], None]] = {
     "send": _send,
     "archive": _archive,
@@ -66,6 +70,7 @@ OPERATIONS: dict[str, Callable[[FilesystemOffice, int], None]] = {
     "stash": _register("stash"),
     "purge": _purge,
     "repair": _repair,
+    "clear": _clear,
 }
 
 

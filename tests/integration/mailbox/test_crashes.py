@@ -64,3 +64,14 @@ def test_a_killed_registration_leaves_a_mailbox_that_can_be_registered_again(
         assert (left["ada"], left["cleo"], left["documents"]) == (_FIRST, _FIRST, 2), left
         assert left["afterwards"] == [*_FIRST, "message 4"], left
     assert steps[-1]["ben"] == (None if operation == "purge" else [])
+
+
+def test_a_killed_clearing_leaves_whole_mailboxes(tmp_path: Path) -> None:
+    """Each mailbox has all its messages, which can be read, or none; new mail is delivered anyway."""
+    steps = _walk(tmp_path, "clear")
+
+    for left in steps:
+        assert all(left[name] in ([], _FIRST) for name in ("ada", "ben", "cleo")), left
+        assert left["links"] == {}, left
+        assert left["afterwards"] == [*left["cleo"], "message 4"], left
+    assert [(left["ben"], left["documents"]) for left in (steps[0], steps[-1])] == [(_FIRST, 2), ([], 0)]

@@ -180,6 +180,36 @@ def cleanup(call: Call) -> int:
     return 0
 
 
+def clear_arguments(parser: Parser) -> None:
+    root_argument(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only count what would be removed")
+    parser.add_argument("--yes", action="store_true", help="agree to lose every message of the root")
+
+
+def clear(call: Call) -> int:
+    """Remove every message of the root; mailboxes and their owners stay."""
+    from posthouse.mailbox.filesystem import clearing
+
+    given = call.arguments
+    root = opened_root(call)
+    if not (given.yes or given.dry_run):
+        raise UsageError(
+            f"this removes every message of {root.path}; add --yes, or look with --dry-run. "
+            "`mailbox export --all-accounts` makes a copy"
+        )
+    found = clearing.clear_messages(root, dry_run=given.dry_run)
+    value = {
+        "mailbox_root": str(root.path),
+        "dry_run": given.dry_run,
+        "message_count": found.messages,
+        "mailbox_count": found.mailboxes,
+        "attachment_count": found.attachments,
+    }
+    verb = "would be" if given.dry_run else "are"
+    call.output.result(value, f"{found.messages} messages in {found.mailboxes} mailboxes {verb} removed")
+    return 0
+
+
 def root_argument(parser: Parser) -> None:
     """Every command of the group can be told which root it is about."""
     parser.add_argument(

@@ -78,3 +78,9 @@ WHERE message_id = :message_id;
 
 -- boxes --
 SELECT box_name, count(*), sum(is_read = 0) FROM {box}.message_state WHERE is_deleted = 0 GROUP BY box_name;
+
+-- clear --
+DELETE FROM {box}.message_state;
+
+-- clear_threads --
+DELETE FROM {box}.thread_summaries;

@@ -56,6 +56,11 @@ def empty(folder: Path, away: Path) -> None:
     for name in (database.name, f"{database.name}-journal"):
         with suppress(FileNotFoundError):
             _move(folder / name, away / name)
+    unlink_messages(folder)
+
+
+def unlink_messages(folder: Path) -> None:
+    """Remove the links to messages from every box of a mailbox, and nothing else."""
     for box in _boxes(folder):
         for link in box.iterdir():
             if link.is_symlink():

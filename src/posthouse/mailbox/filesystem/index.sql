@@ -209,3 +209,19 @@ SELECT (SELECT count(*) FROM messages),
   (SELECT count(*) FROM mailbox_registrations WHERE status = 'active'),
   (SELECT count(*) FROM mailbox_registrations WHERE status = 'inactive'),
   (SELECT count(*) FROM mailbox_registrations WHERE status = 'stashed');
+
+-- clear_state --
+DELETE FROM mailbox_state;
+
+-- clear_projections --
+DELETE FROM mailbox_projections;
+
+-- clear_messages --
+-- Recipients and links to attachments go with them.
+DELETE FROM messages;
+
+-- clear_attachments --
+DELETE FROM attachments;
+
+-- clear_threads --
+DELETE FROM thread_summaries;

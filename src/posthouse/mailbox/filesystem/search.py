@@ -51,7 +51,7 @@ def search(root: Root, owner: Registration, words: str, *, box: str | None, limi
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError) and "interrupted" in str(error):
                     raise BadFilter(f"looking for {words[:60]!r} takes too long; give rarer words") from error
-                _forget(path)
+                forget(owner.folder)
                 return _search(root, owner, path, query, box, limit)
     except (sqlite3.Error, OSError, locks.LockHeld) as error:
         raise MailTrouble(f"{path} can't be used: {error}") from error
@@ -107,25 +107,35 @@ def _opened(path: Path, mailbox: Path) -> Iterator[sqlite3.Connection]:
 def _update(root: Root, connection: sqlite3.Connection) -> None:
     """Take in what the mailbox has and the index has not; begin anew when something went away."""
     named = databases.statements("search")
-    known, there = connection.execute(named["counts"]).fetchone()
-    if known == there and connection.execute(named["newest_is_known"]).fetchone():
-        return
+    last = connection.execute(named["newest_known"]).fetchone() or (0, True)
+    if last[1]:
+        missing = connection.execute(named["arrived"], {"after": last[0]}).fetchall()
+    else:
+        missing = _looked_through(connection)
+    for start in range(0, len(missing), _BATCH):
+        connection.execute("BEGIN IMMEDIATE")
+        for row in missing[start : start + _BATCH]:
+            _take_in(root, connection, *row)
+        connection.execute("COMMIT")
+
+
+def _looked_through(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """What is missing in an index whose mailbox was made again: everything is compared."""
+    named = databases.statements("search")
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute(named["has_gone"]).fetchone():
         connection.execute(named["forget"])
         connection.execute(named["forget_texts"])
-    missing = connection.execute(named["missing"]).fetchall()
-    for index, (message_id, created_at_utc) in enumerate(missing, start=1):
-        _take_in(root, connection, message_id, created_at_utc)
-        if index % _BATCH == 0:
-            connection.execute("COMMIT")
-            connection.execute("BEGIN IMMEDIATE")
+    connection.execute(named["renumber"])
     connection.execute("COMMIT")
+    return connection.execute(named["missing"]).fetchall()
 
 
-def _take_in(root: Root, connection: sqlite3.Connection, message_id: str, created_at_utc: str) -> None:
+def _take_in(
+    root: Root, connection: sqlite3.Connection, message_id: str, created_at_utc: str, arrival: int
+) -> None:
     named = databases.statements("search")
-    number = connection.execute(named["put"], (message_id,)).lastrowid
+    number = connection.execute(named["put"], (message_id, arrival)).lastrowid
     try:
         document = reading.load(root.document(message_id, created_at_utc[:10]))
     except (BadDocument, MailTrouble):
@@ -143,6 +153,8 @@ def _body(document: Document) -> str:
     return f"{document.body[:_MAX_BODY_CHARS]}\n{labels}"
 
 
-def _forget(path: Path) -> None:
+def forget(folder: Path) -> None:
+    """Remove the index of the mailbox in *folder*; the next search makes it again."""
+    path = folder / FILE
     for suffix in ("", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
