@@ -36,8 +36,9 @@ class Limits:
     max_age: timedelta = timedelta(days=30)
     #: Kept whatever their age: a clock that jumps ahead makes everything old.
     min_finished: int = 1_000
-    #: Rows of the notifier's audit, one for each poll.
+    #: Rows of the notifier's audit, one for each poll; of those beyond `min_audit`, only the younger.
     max_audit: int = 10_000
+    min_audit: int = 1_000
 
 
 def prune(store: Store, limits: Limits, *, now: datetime) -> int:
@@ -48,7 +49,9 @@ def prune(store: Store, limits: Limits, *, now: datetime) -> int:
     for request_id in doomed:
         for statement in _OF_REQUEST:
             store.run(statement, request_id=request_id)
-    audits = store.run("prune_audit", keep=limits.max_audit, batch=_BATCH).rowcount
+    audits = store.run(
+        "prune_audit", many=limits.max_audit, few=limits.min_audit, before=before, batch=_BATCH
+    ).rowcount
     return len(doomed) + audits + keys.prune(store)
 
 

@@ -275,10 +275,12 @@ DELETE FROM posthouse_requests WHERE request_id = :request_id AND is_open = 0;
 DELETE FROM posthouse_replays WHERE request_id = :request_id;
 
 -- prune_audit --
--- One row for each poll of the notifier; the newest tell what matters.
+-- One row for each poll of the notifier; the newest tell what matters. Only the oldest few are looked at.
 DELETE FROM gateway_notifier_audit WHERE audit_id IN (
-  SELECT audit_id FROM gateway_notifier_audit
-  WHERE audit_id <= (SELECT max(audit_id) FROM gateway_notifier_audit) - :keep LIMIT :batch);
+  SELECT audit_id FROM (
+    SELECT audit_id, poll_time_utc FROM gateway_notifier_audit ORDER BY audit_id LIMIT :batch)
+  WHERE audit_id <= (SELECT max(audit_id) FROM gateway_notifier_audit) - :many
+    OR (audit_id <= (SELECT max(audit_id) FROM gateway_notifier_audit) - :few AND poll_time_utc < :before));
 
 -- error_of --
 SELECT error_detail FROM gateway_requests WHERE request_id = :request_id;

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.queue import Limits, Queue, Request, Result, open_queue
+from posthouse.support import clock
 
 OLD = "2020-01-01T00:00:00+00:00"
 
@@ -101,16 +102,27 @@ def test_pruning_goes_in_small_steps_and_the_file_shrinks(tmp_path: Path) -> Non
     assert size < 500 * 2000 / 4
 
 
-def test_the_notifiers_audit_is_bounded_too(tmp_path: Path) -> None:
-    """One row for each poll would grow for ever."""
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        (Limits(max_audit=3, min_audit=1), 3),
+        (Limits(max_audit=100, min_audit=1), 5),
+        (Limits(max_audit=100, min_audit=8), 8),
+        (Limits(max_audit=100, min_audit=1, max_age=timedelta(days=36500)), 10),
+    ],
+    ids=["by count", "by age", "whatever its age, when it is among the newest", "within both"],
+)
+def test_the_notifiers_audit_goes_by_count_and_age(tmp_path: Path, limits: Limits, kept: int) -> None:
+    """Of ten rows, the first five old, the newest within the limits stay."""
     path = tmp_path / "queue.sqlite"
 
     async def story() -> None:
-        queue = await open_queue(path, limits=Limits(max_audit=3))
+        queue = await open_queue(path, limits=limits)
+        young = clock.iso_seconds(clock.now())
         with sqlite3.connect(path) as connection:
             connection.executemany(
                 "INSERT INTO gateway_notifier_audit (poll_time_utc, outcome) VALUES (?, 'empty')",
-                [(str(number),) for number in range(10)],
+                [(OLD if number < 5 else young,) for number in range(10)],
             )
         while await queue.prune():
             pass
@@ -119,5 +131,5 @@ def test_the_notifiers_audit_is_bounded_too(tmp_path: Path) -> None:
     asyncio.run(story())
 
     with sqlite3.connect(path) as connection:
-        left = connection.execute("SELECT poll_time_utc FROM gateway_notifier_audit").fetchall()
-    assert left == [("7",), ("8",), ("9",)]
+        left = connection.execute("SELECT audit_id FROM gateway_notifier_audit").fetchall()
+    assert left == [(number,) for number in range(11 - kept, 11)]
