@@ -37,7 +37,9 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 _MAX_STRAY_BYTES = 64 << 10
 
 _STRANGER = Refusal(
-    status=403, detail="This gateway serves the user it runs as", headers={"connection": "close"}
+    status=403,
+    detail="Only the user that this process belongs to is served",
+    headers={"connection": "close"},
 )
 _CROWDED = Refusal(status=503, detail="Too many connections; close some", headers={"connection": "close"})
 _MALFORMED = Refusal(status=400, detail="That is not HTTP/1.1")

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import gateway_files as gf
+from posthouse.testing import beyond
+from posthouse.testing.beyond import BEYOND, Network
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import Served, serving, session_in
 from posthouse.testing.waiting import LIMIT_SECONDS
@@ -21,23 +23,7 @@ from posthouse.web import connection, door
 
 NOBODY = 65534
 HEALTHY = {"protocol_version": "v1", "status": "ok"}
-#: An address for documentation; in the namespace it is this machine's own, and not loopback.
-BEYOND = "198.51.100.1"
 GATEWAY = [sys.executable, "-m", "posthouse.gateway", "--host", "0.0.0.0", "--gateway-root"]
-
-#: Gives the namespace's loopback a second address, says so, and holds the namespace until its stdin ends.
-NETWORK = f"""
-import fcntl, socket, struct, sys
-SET_ADDRESS, SET_FLAGS, UP_AND_RUNNING = 0x8916, 0x8914, 0x41
-def address(text):
-    return struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(text))
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
-    for name, text in ((b"lo", "127.0.0.1"), (b"lo:1", "{BEYOND}")):
-        fcntl.ioctl(plain, SET_ADDRESS, struct.pack("16s16s", name, address(text)))
-        fcntl.ioctl(plain, SET_FLAGS, struct.pack("16sh14x", name, UP_AND_RUNNING))
-print("up", flush=True)
-sys.stdin.read()
-"""
 
 #: Asks `host port path headers`, and prints the answer.
 ASK = """
@@ -55,16 +41,6 @@ class Heard:
     status: int
     headers: dict[str, str]
     body: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """A network namespace in which this machine has one address beyond loopback."""
-
-    holder: int
-
-    def command(self, *words: str) -> list[str]:
-        return ["nsenter", f"--net=/proc/{self.holder}/ns/net", *words]
 
 
 def ask(
@@ -93,16 +69,8 @@ def ask(
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    holder = subprocess.Popen(
-        ["unshare", "--net", sys.executable, "-I", "-c", NETWORK],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "up\n"
-        yield Network(holder.pid)
+    with beyond.network() as made:
+        yield made
 
 
 @pytest.fixture
@@ -166,7 +134,10 @@ def test_another_user_on_this_machine_is_turned_away_even_with_the_token(
 
     answer = ask(*network.command(), host="127.0.0.1", port=everywhere.port, uid=NOBODY, headers=headers)
 
-    assert (answer.status, answer.body) == (403, {"detail": "This gateway serves the user it runs as"})
+    assert (answer.status, answer.body) == (
+        403,
+        {"detail": "Only the user that this process belongs to is served"},
+    )
 
 
 def test_a_token_that_others_can_read_opens_no_listener(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_another_user_is_turned_away(tmp_path: Path) -> None:
             check=False,
         )
 
-        detail = '{"detail":"This gateway serves the user it runs as"}'
+        detail = '{"detail":"Only the user that this process belongs to is served"}'
         assert (done.stdout, done.stderr) == (f"403 {detail}\n", "")
 
     serve(story)
