@@ -18,6 +18,8 @@ from posthouse.tools.tool import Chat, Permissions
 
 _NEW = Chat()
 _POLL_SECONDS = 0.02
+#: After this long, a key that was pressed has not been taken.
+_LOST_SECONDS = 1.0
 
 Result = TypeVar("Result")
 
@@ -29,6 +31,8 @@ class TuiAgent(CliAgent):
         super().__init__(place, subject)
         self._tmux = Tmux(place.server)
         self._pane: Pane | None = None
+        #: The prompt that was delivered last, as the agent gets it.
+        self._last = ""
 
     def start(
         self,
@@ -80,13 +84,52 @@ class TuiAgent(CliAgent):
 
     def deliver(self, prompt: str) -> Delivery:
         """Type *prompt*; the transcript and the hook acknowledge it."""
-        before = self._acknowledged()
-        return self.use(
-            lambda typist: typist.submit(prompt, acknowledged=lambda: self._acknowledged() > before)
-        )
+        wanted, told = self.tool.guard(prompt).strip(), self._submitted()
 
-    def _acknowledged(self) -> int:
-        return min(len(self.exchanges()), self.meanings().count("submitted"))
+        def acknowledged() -> bool:
+            return self._submitted() > told and [each.prompt.strip() for each in self.exchanges()[-1:]] == [
+                wanted
+            ]
+
+        delivery = self.use(lambda typist: typist.submit(prompt, acknowledged=acknowledged))
+        if delivery.outcome != "refused":
+            self._last = wanted
+        return delivery
+
+    def command(self, words: str) -> None:
+        """Type a command of the CLI's own, of which neither transcript nor hook tells."""
+        delivery = self.use(lambda typist: typist.submit(words, acknowledged=lambda: True))
+        assert delivery.outcome == "submitted", delivery
+
+    def answered(self) -> None:
+        """Wait until the last prompt has its outcome and the agent is ready for another.
+
+        A screen may tell of an answer before the transcript does.
+        """
+        self.wait(self._is_answered)
+        self.until("ready")
+
+    def _is_answered(self) -> bool:
+        told = [(each.prompt.strip(), each.outcome is None) for each in self.exchanges()[-1:]]
+        return told == [(self._last, False)]
+
+    def _submitted(self) -> int:
+        return self.meanings().count("submitted")
+
+    def accept(self, dialog: str) -> None:
+        """Take what *dialog* offers first."""
+        self.use(lambda typist: _enter_while(typist, lambda surface: surface.dialog == dialog))
+
+    def leave(self, command: str) -> None:
+        """End the program as a person does, by a command; return when it has ended."""
+
+        async def act(typist: Typist) -> None:
+            await typist.press(keys.parse(command, literal=True))
+            await until(typist, lambda surface: surface.composer == command)
+            await _enter_while(typist, lambda surface: surface.composer == command)
+            await until(typist, lambda surface: surface.state == "exited")
+
+        self.use(act)
 
     def until(self, *states: str) -> Surface:
         """Wait for one of *states*."""
@@ -113,3 +156,16 @@ async def until(typist: Typist, condition: Callable[[Surface], bool]) -> Surface
         while not condition(surface := await typist.surface()):
             await asyncio.sleep(_POLL_SECONDS)
     return surface
+
+
+async def _enter_while(typist: Typist, holds: Callable[[Surface], bool]) -> None:
+    """Press Enter until *holds* no longer does: a CLI may lose one that comes right after it painted."""
+    loop = asyncio.get_running_loop()
+    pressed_at = loop.time() - _LOST_SECONDS
+
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while holds(await typist.surface()):
+            if loop.time() - pressed_at >= _LOST_SECONDS:
+                await typist.press(keys.parse("<[Enter]>"))
+                pressed_at = loop.time()
+            await asyncio.sleep(_POLL_SECONDS)

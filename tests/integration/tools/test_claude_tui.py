@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 
 from posthouse.support import processes
-from posthouse.terminal.delivery import Delivery
 from posthouse.testing import clis, leftovers
 from posthouse.testing.cli_rig import Place, Subject
 from posthouse.testing.tui_rig import TuiAgent
@@ -30,29 +29,8 @@ HOSTILE = [
 ]
 
 
-class Agent(TuiAgent):
-    """A TUI whose screen tells of an answer before its transcript does."""
-
-    _last = ""
-
-    def deliver(self, prompt: str) -> Delivery:
-        delivery = super().deliver(prompt)
-        if delivery.outcome != "refused":
-            self._last = TOOL.guard(prompt).rstrip()
-        return delivery
-
-    def answered(self) -> None:
-        """Wait until the last prompt has its outcome and the agent is ready for another."""
-        self.wait(self._is_answered)
-        self.until("ready")
-
-    def _is_answered(self) -> bool:
-        told = self.exchanges()[-1:]
-        return [(each.prompt, each.outcome is None) for each in told] == [(self._last, False)]
-
-
 @pytest.fixture
-def agent(place: Place) -> Iterator[Agent]:
+def agent(place: Place) -> Iterator[TuiAgent]:
     """An agent that talks to the scripted model API, not started yet."""
     subject = Subject(
         tool=TOOL,
@@ -61,12 +39,12 @@ def agent(place: Place) -> Iterator[Agent]:
         # A person may have turned titles off; the home turns them on.
         environment={"CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"},
     )
-    made = Agent(place, subject)
+    made = TuiAgent(place, subject)
     yield made
     made.stop()
 
 
-def test_a_prompt_is_answered_and_everything_says_so(agent: Agent) -> None:
+def test_a_prompt_is_answered_and_everything_says_so(agent: TuiAgent) -> None:
     """Screen, transcript, hooks and the model agree; no dialog stood in the way."""
     agent.start()
     delivery = agent.deliver('hello [[mock {"text": "good day"}]]')
@@ -87,7 +65,9 @@ def test_a_prompt_is_answered_and_everything_says_so(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("columns", [120, 80])
-def test_text_that_claude_would_take_for_something_else_arrives_as_text(agent: Agent, columns: int) -> None:
+def test_text_that_claude_would_take_for_something_else_arrives_as_text(
+    agent: TuiAgent, columns: int
+) -> None:
     """Nothing is run, swallowed, completed or taken for the end, and nothing arrives twice."""
     (agent.where / "notes.txt").touch()
     agent.start(columns=columns, rows=24)
@@ -105,7 +85,7 @@ def test_text_that_claude_would_take_for_something_else_arrives_as_text(agent: A
     assert not (agent.where / "ran").exists()
 
 
-def test_an_interrupt_ends_a_turn_that_has_spoken_and_leaves_an_idle_agent_alone(agent: Agent) -> None:
+def test_an_interrupt_ends_a_turn_that_has_spoken_and_leaves_an_idle_agent_alone(agent: TuiAgent) -> None:
     """Escape goes to a working agent only: two of them would take an idle one back in time."""
     agent.start()
     agent.deliver("mock:slow")
@@ -120,7 +100,7 @@ def test_an_interrupt_ends_a_turn_that_has_spoken_and_leaves_an_idle_agent_alone
     assert [each.outcome for each in agent.exchanges()] == ["interrupted", "success"]
 
 
-def test_an_interrupt_before_any_answer_gives_the_prompt_back(agent: Agent) -> None:
+def test_an_interrupt_before_any_answer_gives_the_prompt_back(agent: TuiAgent) -> None:
     """It stands in the composer again, and nothing is typed over it."""
     agent.start()
     agent.deliver("mock:stall")
@@ -131,24 +111,25 @@ def test_an_interrupt_before_any_answer_gives_the_prompt_back(agent: Agent) -> N
     assert agent.deliver("mock:ok").reason == "draft"
 
 
-def test_a_question_for_permission_blocks_and_is_reported(agent: Agent) -> None:
+def test_a_question_for_permission_blocks_and_is_reported(agent: TuiAgent) -> None:
     """Our hook hears of it and decides nothing; a prompt is refused meanwhile; the answer counts."""
     agent.start()
     delivery = agent.deliver('[[mock {"shell": "env > ran"}]] mock:ok')
-    surface = agent.until("blocked")
+    agent.until_asked("permission")
 
-    assert (delivery.outcome, surface.dialog) == ("submitted", "permission")
+    assert delivery.outcome == "submitted"
     assert agent.deliver("mock:ok").reason == "blocked:permission"
     assert not agent.interrupt()
+    agent.wait(lambda: "asking" in agent.meanings())
     asked = [report for report in agent.reports() if TOOL.meaning(report) == "asking"]
     assert [report.payload["tool_input"]["command"] for report in asked] == ["env > ran"]
     assert not (agent.where / "ran").exists()
-    agent.press("<[Enter]>")
+    agent.accept("permission")
     agent.answered()
     assert (agent.where / "ran").exists()
 
 
-def test_a_busy_agent_keeps_a_prompt_for_later(agent: Agent) -> None:
+def test_a_busy_agent_keeps_a_prompt_for_later(agent: TuiAgent) -> None:
     """It is taken once, after the turn."""
     agent.start()
     agent.deliver("first mock:hold")
@@ -164,12 +145,12 @@ def test_a_busy_agent_keeps_a_prompt_for_later(agent: Agent) -> None:
     assert agent.prompts() == ["first mock:hold", "second mock:ok"]
 
 
-def test_the_reset_command_begins_a_new_conversation(agent: Agent) -> None:
+def test_the_reset_command_begins_a_new_conversation(agent: TuiAgent) -> None:
     """Typed like a prompt; what follows is told apart from what was."""
     agent.start()
     agent.deliver("first mock:ok")
     agent.answered()
-    agent.deliver(TOOL.reset_command)
+    agent.command(TOOL.reset_command)
     agent.wait(lambda: agent.exchanges() == [])
     agent.until("ready")
     agent.deliver("second mock:ok")
@@ -178,15 +159,12 @@ def test_the_reset_command_begins_a_new_conversation(agent: Agent) -> None:
     assert [each.prompt for each in agent.exchanges()] == ["second mock:ok"]
 
 
-def test_after_its_end_a_restart_continues_the_conversation(agent: Agent) -> None:
+def test_after_its_end_a_restart_continues_the_conversation(agent: TuiAgent) -> None:
     """The person leaves by `/exit`; the latest conversation is taken up in the same pane."""
     agent.start()
     agent.deliver("first mock:ok")
     agent.answered()
-    agent.press("/exit")
-    agent.until("draft")
-    agent.press("<[Enter]>")
-    agent.until("exited")
+    agent.leave("/exit")
     agent.start(Chat(mode="latest"))
     agent.deliver("second mock:ok")
     agent.answered()
@@ -194,7 +172,7 @@ def test_after_its_end_a_restart_continues_the_conversation(agent: Agent) -> Non
     assert [each.prompt for each in agent.exchanges()] == ["first mock:ok", "second mock:ok"]
 
 
-def test_nothing_is_left_when_the_session_is_gone(agent: Agent) -> None:
+def test_nothing_is_left_when_the_session_is_gone(agent: TuiAgent) -> None:
     """The pane's process is claude itself. A command of its outlives it, unless the tree was noted before."""
     pane = agent.start(permissions="all")
     agent.deliver("mock:sleep")

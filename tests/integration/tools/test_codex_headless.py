@@ -143,7 +143,7 @@ def test_resuming_an_unknown_conversation_fails_with_codexs_words(agent: Headles
 
 def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: HeadlessAgent) -> None:
     """Codex leaves no terminal event and an exit code of 1; we know that we signalled."""
-    turn = agent.at_work()
+    turn = _at_work(agent)
 
     assert turn.interrupt()
     state = turn.wait(LIMIT_SECONDS)
@@ -157,7 +157,7 @@ def test_an_interrupted_turn_is_one_and_its_conversation_goes_on(agent: Headless
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_turn_that_somebody_else_ends_has_crashed(agent: HeadlessAgent, number: signal.Signals) -> None:
     """Its conversation is known all the same, and goes on."""
-    turn = agent.at_work()
+    turn = _at_work(agent)
     codex, *_ = programs_of(turn)
     os.kill(codex.pid, number)
 
@@ -193,6 +193,13 @@ def test_no_process_outlives_a_turn(agent: HeadlessAgent) -> None:
 
     codex = [each for each in leftovers.users_of(agent.home) if "codex" in leftovers.command_line(each)]
     assert (state.status, codex) == ("completed", [])
+
+
+def _at_work(agent: HeadlessAgent) -> Turn:
+    """A turn that has been asked, is on record, and does not end by itself."""
+    turn = agent.at_work()
+    agent.wait(lambda: len(agent.exchanges()) == 1)
+    return turn
 
 
 def _sleeps(agent: HeadlessAgent) -> bool:

@@ -11,7 +11,6 @@ from posthouse.support import processes
 from posthouse.testing import clis, leftovers
 from posthouse.testing.cli_rig import Place, Subject
 from posthouse.testing.tui_rig import TuiAgent
-from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.codex.profile import TOOL
 from posthouse.tools.tool import Chat, Launch, Permissions
 
@@ -59,7 +58,7 @@ def test_a_prompt_is_answered_and_everything_says_so(agent: TuiAgent) -> None:
     """Screen, transcript, hooks and the model agree; no dialog stood in the way."""
     agent.start()
     delivery = agent.deliver('hello [[mock {"text": "good day"}]]')
-    agent.until("ready")
+    agent.answered()
 
     assert delivery.outcome == "submitted"
     assert agent.prompts() == ['hello [[mock {"text": "good day"}]]']
@@ -72,8 +71,7 @@ def test_a_prompt_is_answered_and_everything_says_so(agent: TuiAgent) -> None:
         "reasoning_output_tokens": 0,
         "total_tokens": 15,
     }
-    reports = agent.reports()
-    assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended"]
+    agent.wait(lambda: agent.meanings() == ["submitted", "ended"])
 
 
 @pytest.mark.parametrize("columns", [120, 80])
@@ -84,7 +82,7 @@ def test_text_that_codex_would_take_for_something_else_arrives_as_text(agent: Tu
     outcomes = []
     for prompt in HOSTILE:
         outcomes.append(agent.deliver(prompt).outcome)
-        agent.until("ready")
+        agent.answered()
 
     assert outcomes == ["submitted"] * len(HOSTILE)
     assert [record.prompt_sha256 for record in agent.api.main_records()] == [
@@ -101,10 +99,10 @@ def test_an_interrupt_ends_the_turn_and_an_idle_agent_is_left_alone(agent: TuiAg
 
     assert agent.interrupt()
     agent.until("ready")
-    assert [each.outcome for each in agent.exchanges()] == ["interrupted"]
+    agent.wait(lambda: [each.outcome for each in agent.exchanges()] == ["interrupted"])
     assert not agent.interrupt()
     assert agent.deliver("mock:ok").outcome == "submitted"
-    agent.until("ready")
+    agent.answered()
     assert [each.outcome for each in agent.exchanges()] == ["interrupted", "success"]
 
 
@@ -116,10 +114,11 @@ def test_a_question_for_permission_blocks_and_is_reported(agent: TuiAgent) -> No
 
     assert delivery.outcome == "submitted"
     assert agent.deliver("mock:ok").reason == "blocked:approval"
+    agent.wait(lambda: "asking" in agent.meanings())
     asked = [report for report in agent.reports() if TOOL.meaning(report) == "asking"]
     assert [report.payload["tool_input"]["command"] for report in asked] == ["touch asked"]
-    agent.press("<[Enter]>")
-    agent.until("ready")
+    agent.accept("approval")
+    agent.answered()
     assert (agent.where / "asked").exists()
 
 
@@ -127,11 +126,11 @@ def test_the_reset_command_begins_a_new_conversation(agent: TuiAgent) -> None:
     """Typed like a prompt; what follows is told apart from what was."""
     agent.start()
     agent.deliver("first mock:ok")
-    agent.until("ready")
-    agent.deliver(TOOL.reset_command)
+    agent.answered()
+    agent.command(TOOL.reset_command)
     agent.until("ready")
     agent.deliver("second mock:ok")
-    agent.until("ready")
+    agent.answered()
 
     assert [each.prompt for each in agent.exchanges()] == ["second mock:ok"]
 
@@ -150,21 +149,18 @@ def test_after_its_end_a_restart_continues_the_conversation(agent: TuiAgent) -> 
     """The person leaves by `/quit`; the latest conversation is taken up in the same pane."""
     agent.start()
     agent.deliver("first mock:ok")
-    agent.until("ready")
-    agent.press("/quit")
-    agent.until("draft")
-    agent.press("<[Enter]>")
-    agent.until("exited")
+    agent.answered()
+    agent.leave("/quit")
     agent.start(Chat(mode="latest"))
     agent.deliver("second mock:ok")
-    agent.until("ready")
+    agent.answered()
 
     assert [each.prompt for each in agent.exchanges()] == ["first mock:ok", "second mock:ok"]
 
 
 @pytest.mark.parametrize("permissions", ["edits", "all"])
 def test_nothing_is_left_when_the_session_is_gone(agent: TuiAgent, permissions: Permissions) -> None:
-    """The pane's process is codex itself, with no server or updater behind it; its commands end with it."""
+    """The pane's process is codex itself, alone; what its commands leave ends by the tree that was noted."""
     pane = agent.start(permissions=permissions)
     alone = processes.tree(pane.pid)
     agent.deliver("mock:sleep")
@@ -174,7 +170,7 @@ def test_nothing_is_left_when_the_session_is_gone(agent: TuiAgent, permissions: 
     assert [process.pid for process in alone] == [pane.pid]
     assert Path(f"/proc/{pane.pid}/exe").readlink().name == "codex"
     agent.stop()
-    assert processes.wait_gone(working, seconds=LIMIT_SECONDS) == []
+    assert processes.end(working) == []
     assert leftovers.users_of(agent.home) == []
 
 
