@@ -13,6 +13,7 @@ from posthouse.errors import Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.terminal import death
+from posthouse.terminal import session as terminal
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.following import PaneFollower
 from posthouse.terminal.pane import Pane
@@ -25,6 +26,8 @@ _DEATH_LAG_SECONDS = 0.05
 _DEATH_LOOKS = 40
 #: A session without window 0 can't be watched, only looked at.
 _NO_PANE_SECONDS = 5.0
+#: Between looks at a pane that has no program yet.
+_STARTING_SECONDS = 0.25
 
 
 class TuiWatch:
@@ -124,6 +127,11 @@ class TuiWatch:
         if pane.dead:
             detail = f"its program ended{_how(pane)}"
             return gone(detail), sight.of_dead(pane, detail)
+        if terminal.is_waiting(pane):
+            # Whoever launches it has not come so far; nobody may take the empty place for the agent.
+            asyncio.get_running_loop().call_later(_STARTING_SECONDS, self._due.set)
+            detail = "its program is being started"
+            return gone(detail), sight.of_nothing(detail, is_attached=True)
         instance_id = instance_of(pane)
         if instance_id is None:
             return gone("its program is ending"), sight.of_dead(pane, "its program is ending")

@@ -146,6 +146,15 @@ def wait_exit(pid: int, *, seconds: float) -> bool:
         os.close(descriptor)
 
 
+def command_line(pid: int) -> list[str]:
+    """The words that the process was started with; none when it has ended."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return words.decode(errors="surrogateescape").split("\0")[:-1]
+
+
 def _program(pid: int) -> str:
     """The last part of the path it was started by; empty when it is gone."""
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
-from posthouse.support import crashpoints
+from posthouse.support import crashpoints, processes
 from posthouse.terminal import client, quoting, turnstile, variables
 from posthouse.terminal import pane as panes
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
@@ -186,6 +186,12 @@ def pane_pids(tmux: Tmux, name: str) -> list[int]:
         if error.is_not_found:
             return []
         raise
+
+
+def is_waiting(pane: Pane) -> bool:
+    """Whether *pane* has no program of an agent yet: its place is kept, or tmux is about to start one."""
+    words = processes.command_line(pane.pid)
+    return words == list(_PLACEHOLDER) or words[:1] == ["tmux"]
 
 
 def start_program(

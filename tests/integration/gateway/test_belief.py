@@ -10,6 +10,7 @@ import pytest
 from posthouse.clients.gateway import GatewayRefused
 from posthouse.contracts import gateway_files as gf
 from posthouse.terminal import session as terminal
+from posthouse.testing.gate import Gate
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -163,11 +164,13 @@ def test_a_person_who_scrolls_and_resizes_confuses_nobody(watched: Watched) -> N
     watched.until("ready", is_scrolled=True)
     tmux.run("send-keys", "-t", pane, "-X", "cancel")
     watched.until("ready", is_scrolled=False)
-    watched.keys("-l", "by hand [[wait 4]]")
+    gate = Gate(watched.house.folder)
+    watched.keys("-l", f"by hand {gate.closed}")
     watched.until("draft")
     watched.keys("Enter")
     watched.until("active")
     tmux.run("resize-window", "-t", f"={name}:0", "-x", "60", "-y", "15")
+    gate.open()
     watched.until("ready", outcome="success")
 
     assert watched.told("tui_disagreement", "tui_drift") == []

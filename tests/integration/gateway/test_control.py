@@ -6,6 +6,7 @@ import pytest
 
 from posthouse.clients.gateway import GatewayConflict, GatewayInvalid
 from posthouse.sessions.launch import LaunchSpec
+from posthouse.testing.gate import Gate
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -55,6 +56,8 @@ def test_a_busy_agent_is_refused_and_an_interrupt_frees_it(house: House, headles
     house.until(lambda: client.status()["terminal_surface_eligibility"] == "ready")
     client.control_prompt("long [[wait 600]]")
     house.truth(session).wait(lambda log: len(log.prompts()) == 1)
+    if not headless:
+        house.until(lambda: client.tui_belief()["state"] == "active")
 
     with pytest.raises(GatewayConflict) as refused:
         client.control_prompt("next")
@@ -71,8 +74,8 @@ def test_a_fresh_conversation_in_a_tui(house: House, persona: str) -> None:
     client, session = tui(house, persona)
     house.until(lambda: client.status()["terminal_surface_eligibility"] == "ready")
     client.control_prompt("remember the blue horse")
-    house.truth(session).wait(lambda log: len(log.answers()) == 1)
-    house.until(lambda: client.tui_state()["turn"]["phase"] == "ready")
+    house.until(lambda: client.tui_belief()["outcome"] == "success")
+    house.until(lambda: client.tui_belief()["state"] == "ready")
 
     client.control_prompt("what was it? [[recall]]", chat_session={"mode": "new"})
     truth = house.truth(session).wait(lambda log: len(log.answers()) == 2)
@@ -97,14 +100,16 @@ def test_force_hands_a_prompt_to_a_tui_at_work(house: House) -> None:
     """The TUI keeps it and carries it out after its turn."""
     client, session = tui(house, "claude")
     house.until(lambda: client.status()["terminal_surface_eligibility"] == "ready")
-    client.control_prompt("first [[wait 3]]")
+    gate = Gate(house.folder)
+    client.control_prompt(f"first {gate.closed}")
     house.until(lambda: client.tui_state()["parsed_surface"]["business_state"] == "working")
 
     answer = client.control_prompt("second [[say two]]", force=True)
+    gate.open()
     truth = house.truth(session).wait(lambda log: "two" in log.answers())
 
     assert answer["forced"] is True
-    assert truth.prompts() == ["first [[wait 3]]", "second [[say two]]"]
+    assert truth.prompts() == [f"first {gate.closed}", "second [[say two]]"]
 
 
 def test_keys_answer_a_dialog_while_a_request_waits(house: House) -> None:

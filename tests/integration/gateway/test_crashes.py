@@ -9,6 +9,7 @@ import pytest
 from posthouse.attaching import attach
 from posthouse.attaching.process import AttachFailed
 from posthouse.queue import DIED_RUNNING
+from posthouse.testing.gate import Gate
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -19,7 +20,8 @@ def test_a_killed_gateway_leaves_its_turn_running_and_the_next_one_waits_for_it(
     session = house.launch(headless=True)
     house.attach(session)
     client = house.client(session)
-    client.submit_prompt("long [[wait 3]]")
+    gate = Gate(house.folder)
+    client.submit_prompt(f"long {gate.closed}")
     client.submit_prompt("next [[say hello]]")
     house.truth(session).wait(lambda log: len(log.prompts()) == 1)
     there = attach.live(session)
@@ -28,6 +30,7 @@ def test_a_killed_gateway_leaves_its_turn_running_and_the_next_one_waits_for_it(
     os.kill(there.pid, signal.SIGKILL)
     house.until(lambda: attach.live(session) is None)
     house.attach(session)
+    gate.open()
     house.settle(session)
 
     assert house.rows(session) == [

@@ -10,6 +10,7 @@ import pytest
 
 from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayUnavailable
+from posthouse.testing.gate import Gate
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
@@ -63,15 +64,18 @@ def test_a_tuis_turn_is_seen_to_its_end_by_the_next_gateway(house: House) -> Non
     session = house.launch(headless=False)
     house.attach(session)
     client = house.client(session)
-    request_id = client.submit_prompt("long [[wait 2]] [[say done]]")["request_id"]
+    gate = Gate(house.folder)
+    prompt = f"long {gate.closed} [[say done]]"
+    request_id = client.submit_prompt(prompt)["request_id"]
     client.receipt(request_id, wait_seconds=LIMIT_SECONDS, until="acknowledged")
 
     kill_gateway(house, session)
     house.attach(session)
+    gate.open()
 
     receipt = house.receipt(session, request_id)
     assert (receipt["state"], receipt["result"]["answer"]) == ("completed", "done")
-    assert house.truth(session).prompts() == ["long [[wait 2]] [[say done]]"]
+    assert house.truth(session).prompts() == [prompt]
 
 
 def test_a_direct_turn_that_outlived_its_gateway_is_in_its_receipt(house: House) -> None:
@@ -79,17 +83,20 @@ def test_a_direct_turn_that_outlived_its_gateway_is_in_its_receipt(house: House)
     session = house.launch(headless=True)
     house.attach(session)
     client = house.client(session)
-    client.control_prompt("long [[wait 3]] [[say done]]")
+    gate = Gate(house.folder)
+    prompt = f"long {gate.closed} [[say done]]"
+    client.control_prompt(prompt)
     (open_one,) = client.receipts(kind="control_prompt")["requests"]
     house.truth(session).wait(lambda log: len(log.prompts()) == 1)
 
     kill_gateway(house, session)
     house.attach(session)
+    gate.open()
 
     house.until(lambda: house.client(session).receipt(open_one["request_id"])["state"] == "completed")
     receipt = house.client(session).receipt(open_one["request_id"])
     assert receipt["result"]["answer"] == "done"
-    assert house.truth(session).prompts() == ["long [[wait 3]] [[say done]]"]
+    assert house.truth(session).prompts() == [prompt]
 
 
 def test_a_wait_ends_with_its_caller(house: House) -> None:

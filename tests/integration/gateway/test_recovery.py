@@ -12,6 +12,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.gateway.worker import STOPPED
 from posthouse.queue import DIED_RUNNING, set_aside_at
 from posthouse.terminal import session as terminal
+from posthouse.testing.gate import Gate
 from posthouse.turns import runner
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
@@ -52,11 +53,13 @@ def test_a_turn_that_outlived_a_detach_is_waited_for_and_its_chat_goes_on(house:
     """The conversation of a turn that ended well is the one that the next turn continues."""
     session = house.launch(headless=True)
     house.attach(session)
-    house.client(session).submit_prompt("long [[wait 2]]")
+    gate = Gate(house.folder)
+    house.client(session).submit_prompt(f"long {gate.closed}")
     house.truth(session).wait(lambda log: len(log.prompts()) == 1)
     attach.detach(session, house.registry)
 
     house.attach(session)
+    gate.open()
     house.until(lambda: house.client(session).status()["active_execution"] == "idle")
     house.client(session).submit_prompt("next [[say hello]]")
     house.settle(session)
@@ -167,3 +170,5 @@ def test_a_killed_tmux_server_takes_the_agent_and_nothing_else(house: House, hea
         "next [[say hello]]",
     ]
     assert house.rows(session)[1] == ("submit_prompt", "completed", None)
+    # The place that is kept for a program is no agent.
+    assert client.status()["managed_agent_instance_epoch"] == 2

@@ -37,10 +37,10 @@ def test_a_due_prompt_reaches_the_agent_once(house: House, headless: bool) -> No
 
     client.create_reminders(SOON)
     house.until(lambda: client.reminders()["reminders"] == [])
+    house.until(lambda: len(events(session, "reminder_completed")) == 1)
 
     assert house.truth(session).prompts() == ["remind me [[say reminded]]"]
     assert house.rows(session) == []
-    assert len(events(session, "reminder_completed")) == 1
 
 
 def test_a_prompt_waits_for_a_tui_at_work_and_keys_do_not(house: House) -> None:

@@ -5,6 +5,7 @@ import signal
 from typing import Any
 
 from posthouse.terminal import session as terminal
+from posthouse.testing.gate import Gate
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -29,8 +30,10 @@ def test_a_queued_prompt_is_noted_and_its_end_is_known(house: House) -> None:
     _, client = started(house)
     before = last(client)
 
-    client.submit_prompt("work [[wait 1]] [[say done]]")
+    gate = Gate(house.folder)
+    client.submit_prompt(f"work {gate.closed} [[say done]]")
     house.until(lambda: client.tui_state()["turn"]["phase"] == "active")
+    gate.open()
     house.until(lambda: last(client) == ("success", "explicit_input"))
 
     assert before == ("none", "none")
@@ -44,9 +47,12 @@ def test_what_a_person_types_is_seen_too(house: House) -> None:
     session, client = started(house)
     pane = terminal.agent_pane(session.tmux, session.tmux_session_name)
 
-    session.tmux.run("send-keys", "-t", pane.pane_id, "-l", "by hand [[wait 2]]")
+    gate = Gate(house.folder)
+    session.tmux.run("send-keys", "-t", pane.pane_id, "-l", f"by hand {gate.closed}")
     house.until(lambda: client.tui_state()["surface"]["editing_input"] == "yes")
     session.tmux.run("send-keys", "-t", pane.pane_id, "Enter")
+    house.until(lambda: client.tui_state()["turn"]["phase"] == "active")
+    gate.open()
 
     house.until(lambda: last(client) == ("success", "surface_inference"))
 

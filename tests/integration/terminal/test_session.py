@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.errors import InvalidInput
+from posthouse.support import processes
 from posthouse.support.processes import wait_exit
 from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux, TmuxRefused
@@ -253,6 +254,17 @@ def test_the_last_screen_of_a_program_is_kept_whole(tmux: Tmux) -> None:
     screen = session.capture(tmux, pane.pane_id)
 
     assert (screen.dead, screen.rows) == (True, ("last words", *[""] * 39))
+
+
+def test_a_pane_waits_until_a_program_is_in_it(tmux: Tmux) -> None:
+    """Who looks at it meanwhile can tell that what runs there is no agent."""
+    empty = _create(tmux)
+
+    _wait(lambda: processes.command_line(empty.pid)[:1] == ["sleep"])
+    assert session.is_waiting(empty)
+    started = _start(tmux, empty, "sleep 600; exit")
+    _wait(lambda: not session.is_waiting(started))
+    assert processes.command_line(started.pid) == ["/bin/sh", "-c", "sleep 600; exit"]
 
 
 def test_a_session_is_made_while_the_old_server_is_still_leaving(tmux: Tmux) -> None:
