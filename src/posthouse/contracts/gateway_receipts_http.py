@@ -27,6 +27,8 @@ StageName = Literal[
 ReceiptKind = Literal["submit_prompt", "interrupt", "mail_notifier_prompt", "control_prompt", "reminder"]
 #: The response header that names the receipt of a direct prompt.
 REQUEST_ID = "X-Posthouse-Request-Id"
+#: SQLite has no larger one.
+_LAST_ROW = (1 << 63) - 1
 #: Longer waits are asked for again: a connection that says nothing for minutes is not kept everywhere.
 MAX_WAIT_SECONDS = 300.0
 MAX_PAGE = 200
@@ -94,7 +96,7 @@ class ReceiptsQuery(Query):
     #: Accepted at or after this time, in ISO 8601.
     since: Annotated[str, AfterValidator(_iso_micros)] | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
-    cursor: Annotated[int, Field(ge=1)] | None = None
+    cursor: Annotated[int, Field(ge=1, le=_LAST_ROW)] | None = None
 
 
 class WaitQuery(Query):

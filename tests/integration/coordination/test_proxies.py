@@ -43,6 +43,17 @@ SAME_EACH_TIME: list[tuple[str, str, str, object]] = [
     ("GET", "gateway/reminders/a%20b%3F", "/v1/reminders/a%20b%3F", None),
     ("PUT", "gateway/reminders/none", "/v1/reminders/none", {"schema_version": 1, **REMINDER}),
     ("DELETE", "gateway/reminders/none", "/v1/reminders/none", None),
+    ("GET", "gateway/requests?limit=5", "/v1/requests?limit=5", None),
+    ("DELETE", "gateway/requests/nothing", "/v1/requests/nothing", None),
+    ("POST", "gateway/reconciliation", "/v1/reconciliation", {"decision": "discard"}),
+    ("GET", "gateway/tui/belief", "/v1/control/tui/belief", None),
+    ("POST", "gateway/tui/answer", "/v1/control/tui/answer", {"choice": "x"}),
+    ("GET", "gateway/tui/answer-rules", "/v1/control/tui/answer-rules", None),
+    ("PUT", "gateway/tui/answer-rules", "/v1/control/tui/answer-rules", {"rules": []}),
+    ("GET", "gateway/tui/limit", "/v1/control/tui/limit", None),
+    ("POST", "gateway/tui/limit/resume", "/v1/control/tui/limit/resume", None),
+    ("GET", "gateway/mail-notifier/wake", "/v1/mail-notifier/wake", None),
+    ("PUT", "gateway/mail-notifier/wake", "/v1/mail-notifier/wake", {"schema_version": 1}),
     ("GET", "mail/status", "/v1/mail/status", None),
     *(
         ("POST", f"mail/{verb}", f"/v1/mail/{verb}", body)
@@ -56,6 +67,9 @@ SAME_EACH_TIME: list[tuple[str, str, str, object]] = [
             ("mark", {"schema_version": 1, "message_refs": []}),
             ("move", {"schema_version": 1, "message_refs": ["filesystem:none"], "destination_box": "x"}),
             ("archive", {"schema_version": 1, "message_refs": ["filesystem:none"]}),
+            ("thread", {"schema_version": 1, "message_ref": "filesystem:none"}),
+            ("search", {"schema_version": 1, "query": "word"}),
+            ("progress", {"schema_version": 1, "message_ref": "filesystem:none"}),
         )
     ),
 ]

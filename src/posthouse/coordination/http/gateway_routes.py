@@ -3,11 +3,7 @@
 Only where the gateway is, and whether it lives, is decided here; everything else it decides itself.
 """
 
-import re
-from collections.abc import Mapping
-from typing import Any
-
-from pydantic import BaseModel, RootModel, TypeAdapter
+from pydantic import RootModel
 from starlette.responses import JSONResponse, Response
 
 from posthouse.contracts import gateway_control_http as control
@@ -17,7 +13,7 @@ from posthouse.contracts import gateway_receipts_http as receipts
 from posthouse.contracts import gateway_reminders_http as reminders
 from posthouse.contracts import gateway_tui_http as tui
 from posthouse.contracts.managed_agents_http import Ambiguous
-from posthouse.coordination.gateways import ASK_SECONDS, GatewayGarbled, GatewayLost, NoLiveGateway, command
+from posthouse.coordination.gateways import GatewayGarbled, GatewayLost, NoLiveGateway, command
 from posthouse.coordination.http import forwarding
 from posthouse.coordination.http.common import AGENT, FINDING
 from posthouse.coordination.offline import status_of
@@ -31,7 +27,6 @@ _DISK = {503: "The disk refused; nothing was changed."}
 _NOT_HEADLESS = {422: "The agent is a TUI."}
 _NO_TUI = {422: "The agent is headless and has no TUI."}
 _UNKNOWN = {404: "There is no such reminder."}
-_NO_REQUEST = {404: "There is no such request (any more)."}
 
 
 class PromptRefusal(RootModel[control.PromptRefusal | Ambiguous]):
@@ -62,33 +57,6 @@ def _only_there(server: Coordination, asked: Addressed, verb: str) -> wire.Refus
     )
 
 
-def _proxied(
-    method: str,
-    place: str,
-    to: str,
-    summary: str,
-    *,
-    response: type[BaseModel],
-    own: Mapping[int, str] = {},
-    request: Any = None,
-    seconds: float = ASK_SECONDS,
-    **more: Any,
-) -> Route:
-    """The route at *place* below an agent's gateway that its gateway answers at *to*."""
-    name = re.sub(r"\W+", "_", f"gateway_{method}_{place}").lower().strip("_")
-    return Route(
-        method=method,
-        path=f"{_GATEWAY}/{place}",
-        summary=summary,
-        handler=forwarding.to_gateway(method, to, name, seconds=seconds),
-        request=None if request is None else TypeAdapter(request),
-        response=response,
-        passes_on=True,
-        refusals=forwarding.refusals(own),
-        **{"refusal": Ambiguous, **more},
-    )
-
-
 ROUTES = (
     Route(
         method="GET",
@@ -112,9 +80,9 @@ ROUTES = (
         )
         for handler in (attach_gateway, detach_gateway)
     ),
-    _proxied(
+    forwarding.route(
         "POST",
-        "control/prompt",
+        "gateway/control/prompt",
         "/v1/control/prompt",
         "Give the agent a prompt now, or say why not.",
         request=control.ControlPrompt,
@@ -124,61 +92,61 @@ ROUTES = (
         headers=_REPEATS,
         gives=_TOLD_BY,
     ),
-    _proxied(
+    forwarding.route(
         "POST",
-        "control/send-keys",
+        "gateway/control/send-keys",
         "/v1/control/send-keys",
         "Type raw keys into the agent's terminal.",
         request=control.SendKeys,
         response=control.KeysSent,
         own={409: "The agent was replaced, something is being typed, or the terminal takes no keys."},
     ),
-    _proxied(
+    forwarding.route(
         "GET",
-        "control/headless/state",
+        "gateway/control/headless/state",
         "/v1/control/headless/state",
         "What a headless agent can be asked right now.",
         response=control.HeadlessControlState,
         own=_NOT_HEADLESS,
     ),
-    _proxied(
+    forwarding.route(
         "POST",
-        "control/headless/next-prompt-session",
+        "gateway/control/headless/next-prompt-session",
         "/v1/control/headless/next-prompt-session",
         "Let the next direct prompt that asks for no conversation start a new one.",
         request=control.NextPromptSession,
         response=control.HeadlessControlState,
         own=_NOT_HEADLESS,
     ),
-    _proxied(
+    forwarding.route(
         "GET",
-        "tui/state",
+        "gateway/tui/state",
         "/v1/control/tui/state",
         "How a TUI stands, and how that is known.",
         response=tui.TerminalState,
         own=_NO_TUI,
     ),
-    _proxied(
+    forwarding.route(
         "GET",
-        "tui/history",
+        "gateway/tui/history",
         "/v1/control/tui/history",
         "How a TUI stood, oldest first.",
         query=tui.HistoryQuery,
         response=tui.SnapshotHistory,
         own=_NO_TUI,
     ),
-    _proxied(
+    forwarding.route(
         "POST",
-        "tui/note-prompt",
+        "gateway/tui/note-prompt",
         "/v1/control/tui/note-prompt",
         "Take note of a prompt that somebody gave the TUI by another way.",
         request=wire.SubmitPromptPayload,
         response=tui.TerminalState,
         own=_NO_TUI,
     ),
-    _proxied(
+    forwarding.route(
         "POST",
-        "requests",
+        "gateway/requests",
         "/v1/requests",
         "Have the gateway accept a request. The answer means that it is on disk.",
         request=wire.Request,
@@ -191,78 +159,67 @@ ROUTES = (
         headers=_REPEATS,
         gives={"Location": "Where to ask what becomes of it."},
     ),
-    _proxied(
+    forwarding.route(
         "GET",
-        "requests/{request_id}",
-        "/v1/requests/{request_id}",
-        "What became of one request; waits for its end, or for a stage, if asked to.",
-        query=receipts.WaitQuery,
-        response=receipts.Receipt,
-        waits=True,
-        seconds=ASK_SECONDS + receipts.MAX_WAIT_SECONDS,
-        own=_NO_REQUEST,
-    ),
-    _proxied(
-        "GET",
-        "mail-notifier",
+        "gateway/mail-notifier",
         "/v1/mail-notifier",
         "How the agent is woken for its mail.",
         response=notifier.NotifierStatus,
         own=_DISK,
     ),
-    _proxied(
+    forwarding.route(
         "PUT",
-        "mail-notifier",
+        "gateway/mail-notifier",
         "/v1/mail-notifier",
         "Wake the agent for its mail; the first look comes one interval later.",
         request=notifier.PutNotifier,
         response=notifier.NotifierStatus,
         own={**_DISK, 502: "Storage failed, or did not answer in time."},
     ),
-    _proxied(
+    forwarding.route(
         "DELETE",
-        "mail-notifier",
+        "gateway/mail-notifier",
         "/v1/mail-notifier",
         "Wake the agent no more. What was set stays, the interval excepted.",
         response=notifier.NotifierStatus,
         own=_DISK,
     ),
-    _proxied(
+    forwarding.route(
         "GET",
-        "reminders",
+        "gateway/reminders",
         "/v1/reminders",
         "All reminders, in the order in which they come.",
         response=reminders.Reminders,
     ),
-    _proxied(
+    forwarding.route(
         "POST",
-        "reminders",
+        "gateway/reminders",
         "/v1/reminders",
         "Keep new reminders, all or none. They are lost when the gateway ends.",
         request=reminders.CreateReminders,
         response=reminders.Reminders,
         own={409: "There is no room for so many."},
     ),
-    _proxied(
+    forwarding.route(
         "GET",
-        "reminders/{reminder_id}",
+        "gateway/reminders/{reminder_id}",
         "/v1/reminders/{reminder_id}",
         "One reminder.",
         response=reminders.Reminder,
         own=_UNKNOWN,
     ),
-    _proxied(
+    forwarding.route(
         "PUT",
-        "reminders/{reminder_id}",
+        "gateway/reminders/{reminder_id}",
         "/v1/reminders/{reminder_id}",
         "Give a reminder a whole new definition; its time counts from now.",
         request=reminders.PutReminder,
         response=reminders.Reminder,
         own={**_UNKNOWN, 409: "It is being delivered right now."},
     ),
-    _proxied(
+    forwarding.route(
         "DELETE",
-        "reminders/{reminder_id}",
+        "gateway/reminders/{reminder_id}",
         "/v1/reminders/{reminder_id}",
         "Forget a reminder. What is being delivered goes on to its end.",
         response=reminders.ReminderDeleted,

@@ -1,11 +1,11 @@
 """The routes of an agent's mail: its mailbox is looked for here, everything else its gateway decides."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from posthouse.contracts import gateway_mail_http as wire
+from posthouse.contracts import gateway_notifier_http as notifier
 from posthouse.contracts.managed_agents_http import Ambiguous
 from posthouse.contracts.managed_mail_http import ResolvedMail
 from posthouse.coordination.http import forwarding
@@ -16,7 +16,7 @@ from posthouse.web.route import Addressed, Route
 _MAIL = f"{AGENT}/mail"
 _NO_MAIL = {503: "The agent has no mailbox.", 502: "Storage failed, or did not answer in time."}
 #: What only looks, although it is posted.
-_LOOKS = ("list", "peek")
+_LOOKS = ("list", "peek", "thread", "search", "progress")
 _NO_MESSAGE = {**_NO_MAIL, 404: "There is no such message."}
 
 
@@ -24,25 +24,24 @@ async def resolve_live_mail(server: Coordination, asked: Addressed) -> ResolvedM
     return await server.mail.resolve(server.member(asked.names["agent_ref"]))
 
 
-def _proxied(
+def _route(
     method: str,
     verb: str,
     summary: str,
     response: type[BaseModel],
     *,
-    request: Any = None,
+    request: type[BaseModel] | None = None,
     own: Mapping[int, str] = _NO_MESSAGE,
 ) -> Route:
-    return Route(
-        method=method,
-        path=f"{_MAIL}/{verb}",
-        summary=summary,
-        handler=forwarding.to_gateway(method, f"/v1/mail/{verb}", f"mail_{verb}", is_mail=True),
-        request=None if request is None else TypeAdapter(request),
+    return forwarding.route(
+        method,
+        f"mail/{verb}",
+        f"/v1/mail/{verb}",
+        summary,
         response=response,
-        passes_on=True,
-        refusals=forwarding.refusals(own),
-        refusal=Ambiguous,
+        request=request,
+        own=own,
+        needs_mailbox=True,
         scope="read" if verb in _LOOKS else None,
     )
 
@@ -54,7 +53,7 @@ def _post(
     response: type[BaseModel],
     own: Mapping[int, str] = _NO_MESSAGE,
 ) -> Route:
-    return _proxied("POST", verb, summary, response, request=request, own=own)
+    return _route("POST", verb, summary, response, request=request, own=own)
 
 
 ROUTES = (
@@ -67,7 +66,7 @@ ROUTES = (
         refusals={**FINDING, 503: "The agent has no mailbox that can be used, or no live gateway."},
         refusal=Ambiguous,
     ),
-    _proxied(
+    _route(
         "GET",
         "status",
         "Which mailbox the agent has.",
@@ -95,4 +94,12 @@ ROUTES = (
     _post("mark", "Change what is known of messages.", wire.MarkMail, wire.MailLifecycle),
     _post("move", "Put messages into another box.", wire.MoveMail, wire.MailLifecycle),
     _post("archive", "Put messages into the archive.", wire.ArchiveMail, wire.MailLifecycle),
+    _post("thread", "One conversation, oldest first.", wire.ThreadMail, wire.MailThread),
+    _post("search", "Messages that hold all the words.", wire.SearchMail, wire.MailFound, _NO_MAIL),
+    _post(
+        "progress",
+        "How far a message has come: waiting, notified, read or answered, and why no further.",
+        notifier.AskProgress,
+        notifier.MailProgress,
+    ),
 )

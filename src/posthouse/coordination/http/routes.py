@@ -5,6 +5,7 @@ from starlette.responses import Response
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.coordination.http import (
     events,
+    gateway_own_routes,
     gateway_routes,
     launch_routes,
     mail_routes,
@@ -86,6 +87,7 @@ _ROUTES = (
     *request_routes.ROUTES,
     *events.ROUTES,
     *gateway_routes.ROUTES,
+    *gateway_own_routes.ROUTES,
     *mail_routes.ROUTES,
     *launch_routes.ROUTES,
     *turn_routes.ROUTES,
