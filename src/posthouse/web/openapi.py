@@ -95,6 +95,8 @@ def _responses(route: Route, schemas: Any) -> dict[str, Any]:
         invalid = {"anyOf": [schemas["Invalid", "serialization"], *refused]}
         responses[422] = _content("The request must be changed.", invalid)
     responses[route.success] = _success(route, schemas)
+    for status, told in route.also.items():
+        responses[status] = {**responses[route.success], "description": told}
     return {str(status): responses[status] for status in sorted(responses)}
 
 

@@ -56,6 +56,8 @@ class Route:
     #: The answer may take long, and is given up when its caller goes away.
     waits: bool = False
     success: int = 200
+    #: Other statuses of a success, with what each means.
+    also: Mapping[int, str] = field(default_factory=dict)
     #: Status to reason, beyond what every route may answer.
     refusals: Mapping[int, str] = field(default_factory=dict)
     #: The shape of those refusals.

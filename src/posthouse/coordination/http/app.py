@@ -11,13 +11,14 @@ from posthouse.errors import PosthouseError
 from posthouse.web import app as web
 from posthouse.web.answers import counted
 from posthouse.web.door import Door
+from posthouse.web.pieces import RangeBeyondEnd
 from posthouse.web.scopes import Proof
 from posthouse.web.tracing import traced
 
 
 def build(server: Coordination, proof: Proof | None = None) -> ASGIApp:
     """The application that serves *server*; with *proof*, also those beyond this machine who have a token."""
-    app = web.build(server, ROUTES, witness=_NoWitness(), statuses={GatewayGarbled: 502})
+    app = web.build(server, ROUTES, witness=_NoWitness(), statuses={GatewayGarbled: 502, RangeBeyondEnd: 416})
     # Only whoever is let in begins or continues a trace.
     return counted(Door(traced(app, server.tracing), proof), server.operations.answers)
 

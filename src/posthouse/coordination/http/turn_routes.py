@@ -1,12 +1,10 @@
 """The routes of headless turns."""
 
-import asyncio
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.contracts import managed_agents_http as wire
@@ -15,20 +13,16 @@ from posthouse.contracts.gateway_http import TurnId
 from posthouse.coordination.http.common import AGENT, FINDING
 from posthouse.coordination.service import Coordination
 from posthouse.coordination.turns import telling
-from posthouse.errors import InvalidInput, NotFound
+from posthouse.errors import InvalidInput
+from posthouse.web.pieces import RANGE_HEADERS, file_answer, in_batches
 from posthouse.web.route import Addressed, Route
 
 _TURN = f"{AGENT}/turns/{{turn_id}}"
 _TURN_ID: TypeAdapter[str] = TypeAdapter(TurnId)
 _OUTPUT = {"type": "string", "description": "What the provider's program wrote, byte for byte."}
 _NO_TURN = {404: "No agent, or none of its turns, answers to that name."}
+_PART = {206: "The part that was asked for."}
 _RANGES = {"accept-ranges": "Always `bytes`.", "content-range": "Which part it is, when one was asked for."}
-
-
-class NoSuchArtifact(NotFound):
-    """The turn has left no such file, or not yet."""
-
-    code = "artifact_not_found"
 
 
 class BadTurnId(InvalidInput):
@@ -60,10 +54,8 @@ async def get_turn(server: Coordination, asked: Addressed) -> wire.TurnReport:
     return wire.TurnReport(**{name: getattr(record, name) for name in wire.TurnReport.model_fields})
 
 
-async def get_events(server: Coordination, asked: Addressed) -> wire.TurnEvents:
-    record = await _record(server, asked)
-    entries = await asyncio.to_thread(_entries, record)
-    return wire.TurnEvents(tracked_agent_id=record.tracked_agent_id, turn_id=record.turn_id, entries=entries)
+async def get_events(server: Coordination, asked: Addressed) -> Response:
+    return StreamingResponse(_told(await _record(server, asked)), media_type="application/json")
 
 
 async def get_stdout(server: Coordination, asked: Addressed) -> Response:
@@ -91,18 +83,25 @@ async def _record(server: Coordination, asked: Addressed) -> mf.TurnRecord:
 
 
 async def _artifact(server: Coordination, asked: Addressed, which: Literal["stdout", "stderr"]) -> Response:
-    record = await _record(server, asked)
-    turn = telling.turn_of(record)
-    path: Path = turn.stdout_path if which == "stdout" else turn.stderr_path
-    if not await asyncio.to_thread(path.is_file):
-        raise NoSuchArtifact(f"turn {record.turn_id} has left no {which}")
-    return FileResponse(path, media_type="text/plain")
+    turn = telling.turn_of(await _record(server, asked))
+    return await file_answer(turn.stdout_path if which == "stdout" else turn.stderr_path, asked.headers)
 
 
-def _entries(record: mf.TurnRecord) -> tuple[wire.TurnEvent, ...]:
-    if not telling.is_ordered(record):
-        return ()
-    return tuple(wire.TurnEvent(**event.public("detail")) for event in telling.turn_of(record).events())
+async def _told(record: mf.TurnRecord) -> AsyncIterator[bytes]:
+    """The events of a turn in the shape of `TurnEvents`, as they are read: there may be very many."""
+    whole = wire.TurnEvents(tracked_agent_id=record.tracked_agent_id, turn_id=record.turn_id, entries=())
+    yield whole.model_dump_json().removesuffix("]}").encode()
+    separator = b""
+    async for batch in in_batches(_entries(record)):
+        yield separator + b",".join(batch)
+        separator = b","
+    yield b"]}"
+
+
+def _entries(record: mf.TurnRecord) -> Iterator[bytes]:
+    if telling.is_ordered(record):
+        for event in telling.turn_of(record).events():
+            yield wire.TurnEvent(**event.public("detail")).model_dump_json().encode()
 
 
 def _given_id(headers: Mapping[str, str]) -> str | None:
@@ -152,8 +151,10 @@ ROUTES = (
         response=None,
         media_type="text/plain",
         schema=_OUTPUT,
+        headers=RANGE_HEADERS,
         gives=_RANGES,
-        refusals={**FINDING, **_NO_TURN},
+        also=_PART,
+        refusals={**FINDING, **_NO_TURN, 416: "The turn has not written so much."},
     ),
     Route(
         method="GET",
@@ -163,8 +164,10 @@ ROUTES = (
         response=None,
         media_type="text/plain",
         schema=_OUTPUT,
+        headers=RANGE_HEADERS,
         gives=_RANGES,
-        refusals={**FINDING, **_NO_TURN},
+        also=_PART,
+        refusals={**FINDING, **_NO_TURN, 416: "The turn has not written so much."},
     ),
     Route(
         method="POST",
@@ -172,6 +175,6 @@ ROUTES = (
         summary="Interrupt the turn of a headless agent, if one is active.",
         handler=interrupt,
         response=wire.ActionDone,
-        refusals=FINDING,
+        refusals={**FINDING, 422: "The agent is a TUI."},
     ),
 )
