@@ -6,6 +6,7 @@ A process entry, so this module reads the environment.
 import argparse
 import asyncio
 import errno
+import gc
 import logging
 import os
 import signal
@@ -13,7 +14,7 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import structs
 
@@ -21,14 +22,14 @@ from posthouse.attaching.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
-from posthouse.gateway import serving
-from posthouse.gateway.status import Binding
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints, locks
 from posthouse.support.files import private_folder
-from posthouse.web.server import bind
+
+if TYPE_CHECKING:
+    from posthouse.gateway.status import Binding
 
 _DISK_SAYS_NO = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES)
 
@@ -53,6 +54,8 @@ class BadSurroundings(InvalidInput):
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Serve until told to stop. Exit code 1, with the reason on stderr, when that is impossible."""
+    # Nothing that a start makes is garbage; looking for some in all of it took a tenth of the start.
+    gc.disable()
     given = _parse(arguments)
     crashpoints.arm(environment.get(names.CRASH_AT))
     root: Path = given.gateway_root.resolve()
@@ -61,6 +64,8 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
             private_folder(root / folder)
         session = sessions.read(root.parent / names.MANIFEST_FILE)
         with locks.hold(root / LOCK, wait_seconds=LOCK_WAIT_SECONDS):
+            from posthouse.web.server import bind  # with most of what a gateway is; refusals need none of it
+
             listener = bind(given.host, given.port)
             _run(session, listener, environment, _timings(session, given))
     except locks.LockHeld as held:
@@ -97,17 +102,27 @@ def _run(
 
 
 async def _serve(
-    session: Session, listener: socket.socket, binding: Binding, timings: gf.TrackingTimings
+    session: Session, listener: socket.socket, binding: "Binding", timings: gf.TrackingTimings
 ) -> None:
+    from posthouse.gateway import serving
+
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
     output = serving.Output(handlers=on_terminal, on_rotate=serving.move_output)
     made = await serving.prepare(session, listener, binding, timings, output)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, made.stop)
-    await made.run()
+    await made.run(_settled)
 
 
-def _binding(session: Session, listener: socket.socket, environment: Mapping[str, str]) -> Binding:
+def _settled() -> None:
+    """What there is now stays: it is not looked through again."""
+    gc.freeze()
+    gc.enable()
+
+
+def _binding(session: Session, listener: socket.socket, environment: Mapping[str, str]) -> "Binding":
+    from posthouse.gateway.status import Binding
+
     host, port = listener.getsockname()
     mode = environment.get(names.GATEWAY_EXECUTION_MODE, "").strip() or "detached_process"
     if mode not in get_args(gf.ExecutionMode):

@@ -76,6 +76,7 @@ class Gateway:
         self.diagnostics: Diagnostics = diagnostics or NoDiagnostics()
         sights = Sights(status=self.status, tui_state=self._tui_state, held_by=lambda: self.limits.reason())
         self.operations = Operations(journal, log, sights, tell_as)
+        self._derived: tuple[Facts, GatewayStatus] | None = None
         self._slot = Slot()
         self._background = Background(log)
         self.limits = Limits(journal, on_over=self._limit_over)
@@ -158,17 +159,18 @@ class Gateway:
         return Health()
 
     def status(self) -> GatewayStatus:
-        """The status now. Touches no file and asks nobody."""
-        return derive(
-            Facts(
-                attach=self._attach,
-                binding=self._binding,
-                standing=self._adapter.standing,
-                instance=self._presence.instance,
-                counts=self._queue.counts,
-                is_executing=self._slot.is_held or self.control.is_busy,
-            )
+        """The status now. Touches no file and asks nobody; derived anew only when a fact has changed."""
+        facts = Facts(
+            attach=self._attach,
+            binding=self._binding,
+            standing=self._adapter.standing,
+            instance=self._presence.instance,
+            counts=self._queue.counts,
+            is_executing=self._slot.is_held or self.control.is_busy,
         )
+        if self._derived is None or self._derived[0] != facts:
+            self._derived = (facts, derive(facts))
+        return self._derived[1]
 
     def _tui_state(self) -> str | None:
         return None if self._adapter.is_headless else self.tui.believed.verdict.state

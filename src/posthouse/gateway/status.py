@@ -1,4 +1,4 @@
-"""What a live gateway says of itself: derived from facts at every question, stored nowhere."""
+"""What a live gateway says of itself: derived from facts whenever it is asked, written nowhere as a fact."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -17,6 +17,8 @@ _BUSY_SECONDS = 1.0
 _MAX_CHECKED_BYTES = 64 << 20
 _BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _ASIDE = ".corrupt-"
+#: The newest rows and what leads to them; a look through a long history need not stay in memory.
+_CACHE_KIBIBYTES = 512
 
 
 class _Broken(Exception):
@@ -83,6 +85,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
     if size <= _MAX_CHECKED_BYTES:
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
