@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from posthouse.errors import InvalidInput
 from posthouse.sessions.secrets import parse_env_file
 from posthouse.support import files
@@ -70,6 +68,8 @@ def read(path: Path) -> Brain:
 
 def write(path: Path, brain: Brain) -> None:
     """Write *brain* durably. Credentials are not part of it."""
+    import yaml  # at its first use: a gateway of an idle agent does without
+
     document = {
         "schema_version": _SCHEMA_VERSION,
         "inputs": {"tool": brain.tool},
@@ -114,6 +114,8 @@ def write_role(agent_def_dir: Path, role_name: str, text: str) -> None:
 
 
 def _load(path: Path) -> Mapping[str, Any]:
+    import yaml
+
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise BadDefinition(f"{path} is over {_MAX_BYTES} bytes: not a brain manifest")

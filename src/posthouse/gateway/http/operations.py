@@ -4,7 +4,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from posthouse.contracts.gateway_operations_http import Readiness
 from posthouse.gateway.service import Gateway
-from posthouse.web import exposition, page
+from posthouse.web import exposition
 from posthouse.web.route import Route
 
 _DOCUMENT = "/openapi.json"
@@ -27,6 +27,7 @@ async def openapi_document(_: Gateway, __: None) -> Response:
 
 async def docs(_: Gateway, __: None) -> Response:
     from posthouse.gateway.http import openapi
+    from posthouse.web import page
 
     return HTMLResponse(page.render(openapi.document(), source=_DOCUMENT), headers=page.SECURITY)
 
