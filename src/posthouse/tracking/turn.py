@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from posthouse.contracts.gateway_files import TrackingTimings
+from posthouse.support import clock
 from posthouse.terminal.screen import ErrorKind, Outcome
 from posthouse.tools.tool import Testimony
 from posthouse.tracking.evidence import AT_WORK, OVER, Evidences, is_sole
@@ -121,8 +122,20 @@ def _at_rest(turn: TurnBelief, sight: Sight, *, at: datetime) -> TurnBelief:
         sight.ended is not None and sight.ended.submitted_at_utc > turn.settled.submitted_at_utc
     )
     if turn.phase == "ready" and sight.ended is not None and is_later:
-        last = _ending(sight.ended.outcome, "surface_inference", sight, at)
+        if _is_of(turn.last, sight.ended):
+            # Its end was seen before the transcript told of it, which knows better how, and nothing else.
+            last = _ending(sight.ended.outcome, last.source, sight, last.at or at)
+        else:
+            last = _ending(sight.ended.outcome, "surface_inference", sight, at)
     return replace(turn, phase="ready", last=last, settled=sight.ended, rested_at=turn.rested_at or at)
+
+
+def _is_of(last: LastTurn, ended: Ended) -> bool:
+    """Whether *ended* began before the last turn's end was seen, and so is that turn."""
+    try:
+        return last.at is not None and clock.parse(ended.submitted_at_utc) <= last.at
+    except ValueError:  # the CLI's own file, and its own way to write times
+        return False
 
 
 def _ending(proof: Outcome, source: Source, sight: Sight, at: datetime) -> LastTurn:

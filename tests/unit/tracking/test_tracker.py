@@ -63,6 +63,16 @@ STORIES: dict[str, tuple[list[Step], tuple[str, str, str]]] = {
         [look("ready", ended=OLD), note, look("ready", ended=NEW)],
         ("ready", "success", "explicit_input"),
     ),
+    "a noted turn of which the screen told before its transcript": (
+        [
+            look("ready", ended=OLD),
+            note,
+            look("active"),
+            look("ready", ended=OLD, outcome="interrupted"),
+            look("ready", ended=Ended(submitted_at_utc="2026-06-05T00:00:02+00:00", outcome="interrupted")),
+        ],
+        ("ready", "interrupted", "explicit_input"),
+    ),
     "a note alone": ([look("ready", ended=OLD), note], ("active", "none", "none")),
     "a note that the screen does not show yet": (
         [look("ready", ended=OLD), note, look("ready", ended=OLD)],
