@@ -1,5 +1,6 @@
 """The options of mail commands, and the orders that they come to."""
 
+import argparse
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -103,14 +104,17 @@ def composed_of(arguments: Namespace, wiring: Wiring) -> dict[str, Any]:
 
 
 def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"{text} is below 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no count: give a number from 1 on")
+    return int(text)
 
 
 def moment(text: str) -> str:
-    clock.parse(text)
+    try:
+        clock.parse(text)
+    except ValueError:
+        example = "2026-03-19T08:00:00Z"
+        raise argparse.ArgumentTypeError(f"{text!r} is no moment: write it as {example}") from None
     return text
 
 
@@ -124,5 +128,7 @@ def _text_of(path: Path) -> str:
         if len(content) > _MAX_BODY_BYTES:
             raise UsageError(f"{path} is over {_MAX_BODY_BYTES} bytes; attach it instead")
         return content.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} can't be mailed: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text in UTF-8; attach it instead") from error

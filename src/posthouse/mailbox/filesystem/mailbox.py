@@ -139,7 +139,7 @@ class FilesystemMailbox:
 
     def mark(self, message_refs: Sequence[str], flags: Flags) -> list[Message]:
         if flags.archived and flags.read is False:
-            raise ContradictoryFlags("what is archived is read: leave out read=false, or archive nothing")
+            raise ContradictoryFlags("what is archived is read; it can't be marked unread too")
         wanted = [reading.message_id(ref) for ref in message_refs]
         change = Change(is_read=flags.read, is_answered=flags.answered)
         if flags.archived is None:

@@ -41,7 +41,7 @@ def message_id(ref: str) -> str:
     if ":" in bare:
         raise BadReference(f"{ref[:80]!r} is no reference to a message of a filesystem mailbox")
     if not MESSAGE_ID.match(bare):
-        raise MessageNotFound(f"there is no message {ref[:80]!r}")
+        raise MessageNotFound(f"there is no message {ref[:80]!r}; a listing names what there is")
     return bare
 
 
