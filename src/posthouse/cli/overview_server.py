@@ -1,7 +1,6 @@
 """All agents at a glance, as a coordination server tells of them: asked again only about what changed."""
 
 import threading
-import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -34,10 +33,15 @@ class ServerOverview:
         self._beliefs: dict[str, Mapping[str, Any]] = {}
         self._stale: set[str] | None = None
         self._lock = threading.Lock()
+        self._is_over = threading.Event()
 
     def listen(self) -> None:
-        """Hear of changes in a thread that ends with this process."""
+        """Hear of changes in a thread, which ends with this process, or after `close`."""
         threading.Thread(target=self._hear, name="events", daemon=True).start()
+
+    def close(self) -> None:
+        """Hear no more. A stream that is open is read until its server ends it."""
+        self._is_over.set()
 
     def look(self) -> list[Line]:
         """Every agent that runs, by name.
@@ -97,7 +101,7 @@ class ServerOverview:
 
     def _hear(self) -> None:
         since = self._past()
-        while True:
+        while not self._is_over.is_set():
             try:
                 with self.client.events(since=since) as feed:
                     for heard in feed:
@@ -106,7 +110,7 @@ class ServerOverview:
             except (Unavailable, NotFound):  # it went away, or is older than its events
                 pass
             self._all_again()
-            time.sleep(_AGAIN_SECONDS)
+            self._is_over.wait(_AGAIN_SECONDS)
 
     def _past(self) -> str | None:
         """Learn what TUIs did before; the id after which everything is new."""
