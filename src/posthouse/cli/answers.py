@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from posthouse import tools
 from posthouse.cli import gateways, turnwork, waiting
@@ -18,6 +18,9 @@ from posthouse.terminal.paste import pasteable
 from posthouse.tools.tool import Exchange
 from posthouse.turns.folder import Folder
 from posthouse.turns.turn import Turn
+
+if TYPE_CHECKING:
+    from posthouse.clients.gateway import GatewayClient
 
 Outcome = Literal["success", "failed", "interrupted", "unknown", "timed_out"]
 #: One exit code per outcome; 124 is what `timeout` uses.
@@ -95,19 +98,28 @@ def of_transcript(found: Session, ticket: Ticket, question: Question, deadline: 
     return _TIMED_OUT
 
 
+def told_by(client: "GatewayClient", request_id: str, deadline: Deadline) -> Answer | None:
+    """How a request ended, as its gateway tells within a minute; None: it goes on, and so may the caller."""
+    left = deadline.left()
+    wait_seconds = _RECEIPT_SECONDS if left is None else min(left, _RECEIPT_SECONDS)
+    receipt = client.receipt(request_id, wait_seconds=wait_seconds)
+    if (outcome := _OF_RECEIPT.get(receipt["state"])) is not None:
+        result = receipt["result"] or {}
+        return Answer(outcome=outcome, text=result.get("answer"), detail=receipt["error"])
+    if deadline.has_passed:
+        return _TIMED_OUT if receipt["state"] == "running" else _STILL_WAITING
+    return None
+
+
 def of_receipt(wiring: Wiring, found: Session, ticket: Ticket, deadline: Deadline) -> Answer:
     """Wait for the end of a request that may have been made long ago."""
     assert ticket.request_id is not None
     while (client := gateways.client_of(wiring, found)) is not None:
-        left = deadline.left()
-        wait_seconds = _RECEIPT_SECONDS if left is None else min(left, _RECEIPT_SECONDS)
-        receipt = client.receipt(ticket.request_id, wait_seconds=wait_seconds)
-        if (outcome := _OF_RECEIPT.get(receipt["state"])) is not None:
-            _until_closed(found, ticket)
-            result = receipt["result"] or {}
-            return Answer(outcome=outcome, text=result.get("answer"), detail=receipt["error"])
-        if deadline.has_passed:
-            return _TIMED_OUT if receipt["state"] == "running" else _STILL_WAITING
+        answer = told_by(client, ticket.request_id, deadline)
+        if answer is not None:
+            if answer.outcome != "timed_out":
+                _until_closed(found, ticket)
+            return answer
     return _gone(ticket.request_id)
 
 

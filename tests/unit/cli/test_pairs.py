@@ -136,15 +136,22 @@ def test_a_list_and_a_prompt_go_through_the_server(
     assert prompts == [{"request_kind": "submit_prompt", "prompt": "run"}]
 
 
-def test_a_tui_is_not_waited_for(server: Told, wiring: Wiring) -> None:
-    """It is said before the prompt is given."""
-    answering(server, **{"": WHO | {"transport": "tui"}})
+def test_a_tui_is_waited_for_through_its_gateway(
+    server: Told, wiring: Wiring, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its gateway keeps the receipt; so it does for a prompt with a key."""
+    receipt = {"state": "completed", "result": {"answer": "from the TUI"}, "error": None}
+    answering(server, **{"": WHO | {"transport": "tui"}, "_gateway_requests": {"request_id": "gwreq-1"}})
+    told = (200, json.dumps(receipt).encode())
+    server.answers = {**server.answers, "/houmao/agents/ci/gateway/requests/gwreq-1?wait=60": told}
+    words = ["agents", "prompt", "ci", "x", "--port", str(server.server_port)]
 
-    with pytest.raises(UsageError, match="can't be waited for"):
-        dispatch.run(
-            "p", ["agents", "prompt", "ci", "x", "--wait", "--port", str(server.server_port)], wiring
-        )
-    assert [asked.method for asked in server.asked] == ["GET", "GET"]
+    assert dispatch.run("p", [*words, "--wait"], wiring) == 0
+    assert dispatch.run("p", [*words, "--idempotency-key", "once"], wiring) == 0
+    assert capsys.readouterr().out == "from the TUI\ngwreq-1\n"
+    prompts = [asked for asked in server.asked if asked.method == "POST"]
+    assert [asked.target for asked in prompts] == ["/houmao/agents/ci/gateway/requests"] * 2
+    assert [asked.headers["Idempotency-Key"] for asked in prompts] == [None, "once"]
 
 
 def test_gateway_leaves_and_mail_go_through_the_server(

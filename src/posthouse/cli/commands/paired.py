@@ -1,16 +1,19 @@
 """Commands that ask the coordination server: `--port N`, and `--pair-port N` below `gateway`."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from posthouse.cli import asking, humane
-from posthouse.cli.answers import EXIT_CODES
+from posthouse.cli.answers import EXIT_CODES, Answer, told_by
+from posthouse.cli.asking import Question
 from posthouse.cli.call import Call
 from posthouse.cli.commands import gateway as local_gateway
 from posthouse.cli.failure import UsageError
 from posthouse.cli.output import Cell, fields
-from posthouse.clients.coordination import CoordinationClient, answers
+from posthouse.cli.waiting import Deadline
+from posthouse.clients.coordination import ManagedGateway, answers
 from posthouse.support import clock
 
 
@@ -43,27 +46,30 @@ def state(call: Call) -> int:
 
 
 def prompt(call: Call) -> int:
-    """Give the agent a prompt, whichever way the server finds safe."""
+    """Give the agent a prompt, whichever way the server finds safe.
+
+    What is waited for at a TUI, or repeated under a key, goes through its gateway, which keeps a receipt.
+    """
     arguments = call.arguments
-    if arguments.follow or arguments.idempotency_key is not None:
-        raise UsageError("--follow and --idempotency-key are for agents of this machine, without --port")
+    if arguments.follow:
+        raise UsageError("--follow is for agents of this machine, without --port")
     if arguments.timeout is not None and not arguments.wait:
         raise UsageError("--timeout goes with --wait")
-    question = asking.question_of(call)
-    server = call.server()
-    ref = call.selection.value
-    if arguments.wait and server.agent(ref).transport == "tui":
-        raise UsageError(
-            "the answer of a TUI can't be waited for through a server; without --wait the prompt is given, "
-            "and `agents state` says when it is done"
-        )
+    question = replace(asking.question_of(call), idempotency_key=arguments.idempotency_key)
+    server, ref = call.server(), call.selection.value
+    if question.idempotency_key or (arguments.wait and server.agent(ref).transport == "tui"):
+        return _queued(call, server.gateway(ref), question)
     accepted = server.prompt(
         ref, question.prompt, model=question.model, reasoning_level=question.reasoning_level
     )
     if not arguments.wait or accepted.headless_turn_id is None:
         call.output.result(built(accepted), accepted.headless_turn_id or accepted.request_id)
         return 0
-    return _answered(call, server, accepted, accepted.headless_turn_id)
+    from posthouse.cli.commands import paired_turns
+
+    report = paired_turns.ended(server, accepted.tracked_agent_id, accepted.headless_turn_id, call)
+    answer = Answer(outcome=paired_turns.outcome_of(report), text=report.history_summary, detail=report.error)
+    return _answered(call, built(accepted), answer)
 
 
 def interrupt(call: Call) -> int:
@@ -107,17 +113,30 @@ def built(answer: answers.Answer) -> dict[str, Any]:
     return value
 
 
-def _answered(call: Call, server: CoordinationClient, accepted: answers.ManagedAccepted, turn_id: str) -> int:
-    from posthouse.cli.commands import paired_turns
+def _queued(call: Call, gateway: ManagedGateway, question: Question) -> int:
+    accepted = gateway.submit_prompt(
+        question.prompt,
+        model=question.model,
+        reasoning_level=question.reasoning_level,
+        idempotency_key=question.idempotency_key,
+    )
+    if not call.arguments.wait:
+        call.output.result(accepted, accepted["request_id"])
+        return 0
+    deadline = Deadline(call.arguments.timeout)
+    while (answer := told_by(gateway, accepted["request_id"], deadline)) is None:
+        pass  # each question waits for its part
+    return _answered(call, accepted, answer)
 
-    report = paired_turns.ended(server, accepted.tracked_agent_id, turn_id, call)
-    outcome = paired_turns.outcome_of(report)
-    value = built(accepted) | {"outcome": outcome, "answer": report.history_summary, "error": report.error}
-    if call.output.is_json or report.history_summary:
-        call.output.result(value, report.history_summary or "")
-    if outcome != "success":
-        call.complain(f"{call.selection.value}: {outcome.replace('_', ' ')}: {report.error or report.status}")
-    return EXIT_CODES[outcome]
+
+def _answered(call: Call, accepted: dict[str, Any], answer: Answer) -> int:
+    value = {**accepted, "outcome": answer.outcome, "answer": answer.text, "error": answer.detail}
+    if call.output.is_json or answer.text:
+        call.output.result(value, answer.text or "")
+    if answer.outcome != "success":
+        words = answer.outcome.replace("_", " ")
+        call.complain(f"{call.selection.value}: {words}: {answer.detail or 'no reason is known'}")
+    return EXIT_CODES[answer.outcome]
 
 
 def _told(summary: answers.Summary) -> list[tuple[str, str]]:

@@ -14,6 +14,8 @@ from posthouse.clients.wording import execution_of, present
 
 #: As much of a turn's output as one answer brings.
 _PIECE_BYTES = 4 << 20
+#: How long a server may wait for a TUI to become ready, and a little more.
+_READY_SECONDS = 30.0
 _BEYOND_THE_END = 416
 _PARTIAL = 206
 
@@ -241,7 +243,11 @@ def path_of(ref: str, *below: str) -> str:
 
 def _request(ref: str, body: Mapping[str, Any]) -> Question[answers.ManagedAccepted]:
     return Question(
-        method="POST", path=path_of(ref, "requests"), body=body, read=as_kind(answers.ManagedAccepted)
+        method="POST",
+        path=path_of(ref, "requests"),
+        body=body,
+        patience_seconds=_READY_SECONDS,
+        read=as_kind(answers.ManagedAccepted),
     )
 
 
