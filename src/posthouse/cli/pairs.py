@@ -36,18 +36,22 @@ _MAIL = (
     "mark-read",
     "move",
     "archive",
+    "thread",
+    "search",
 )
 _GATEWAY: tuple[Path, ...] = (
     ("prompt",),
     ("interrupt",),
     ("send-keys",),
-    *(("tui", leaf) for leaf in ("state", "history", "watch", "note-prompt")),
+    ("reconcile",),
+    *(("tui", leaf) for leaf in ("state", "belief", "history", "watch", "note-prompt")),
     *(("reminders", leaf) for leaf in ("list", "get", "create", "set", "remove")),
     *(("mail-notifier", leaf) for leaf in ("status", "enable", "disable")),
 )
 _VERBS: dict[Path, Pair] = {
     **{(verb,): Pair("--port", f"paired.{verb}") for verb in ("state", "prompt", "interrupt", "stop")},
-    ("relaunch",): _PORT,
+    **dict.fromkeys((("relaunch",), ("answer",), ("resume",)), _PORT),
+    **{("requests", leaf): _PORT for leaf in ("list", "show", "wait", "cancel")},
     ("watch",): Pair("--port", needs_name=False),
     **{
         ("turn", leaf): Pair("--port", f"paired_turns.{leaf}")

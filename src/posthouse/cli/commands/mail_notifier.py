@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
 from posthouse.cli.live_gateway import client_of
 from posthouse.cli.mail_options import positive
 from posthouse.cli.options import Parser
 from posthouse.cli.output import fields
+from posthouse.errors import NotFound
 
 if TYPE_CHECKING:
     from posthouse.clients.gateway import GatewayClient
@@ -32,7 +32,7 @@ _HIDDEN = ("schema_version", "notify_block_shared_tokens")
 
 def status(call: Call) -> int:
     client = client_of(call)
-    return _show(call, client.notifier(), _wake_of(call, client))
+    return _show(call, client.notifier(), _wake_of(client))
 
 
 def enable_arguments(parser: Parser) -> None:
@@ -74,13 +74,10 @@ def enable_arguments(parser: Parser) -> None:
 
 def enable(call: Call) -> int:
     """Wake the agent for its mail from now on."""
-    asked = _given(call, _WAKE)
-    if asked and call.asks_server:
-        raise UsageError("--wake and what goes with it are for agents of this machine, without --pair-port")
     client = client_of(call)
     value = client.put_notifier(_given(call, _ORDER))
-    wake = _wake_of(call, client)
-    if asked and wake is not None:
+    wake = _wake_of(client)
+    if asked := _given(call, _WAKE):
         wake = client.put_wake_settings({**wake, **asked})
     return _show(call, value, wake)
 
@@ -88,12 +85,15 @@ def enable(call: Call) -> int:
 def disable(call: Call) -> int:
     """Wake the agent no more. What was set stays for the next time."""
     client = client_of(call)
-    return _show(call, client.delete_notifier(), _wake_of(call, client))
+    return _show(call, client.delete_notifier(), _wake_of(client))
 
 
-def _wake_of(call: Call, client: "GatewayClient") -> dict[str, Any] | None:
-    """Our own settings beside the contract's; None through a server, which has no route for them."""
-    return client.wake_settings() if not call.asks_server else None
+def _wake_of(client: "GatewayClient") -> dict[str, Any]:
+    """Our own settings beside the contract's; a server of another make has none."""
+    try:
+        return client.wake_settings()
+    except NotFound:
+        return {}
 
 
 def _given(call: Call, names: tuple[str, ...]) -> dict[str, Any]:
@@ -101,12 +101,12 @@ def _given(call: Call, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _show(call: Call, value: dict[str, Any], wake: dict[str, Any] | None) -> int:
-    shown = {**value, **({name: wake[name] for name in _WAKE} if wake else {})}
+def _show(call: Call, value: dict[str, Any], wake: dict[str, Any]) -> int:
+    shown = {**value, **{name: wake[name] for name in _WAKE if name in wake}}
     pairs = [
         (name, str(one))
         for name, one in shown.items()
         if name not in _HIDDEN and one is not None and one != ""
     ]
-    call.output.result({**value, **({"wake_settings": wake} if wake else {})}, fields(pairs))
+    call.output.result({**value, "wake_settings": wake}, fields(pairs))
     return 0

@@ -28,9 +28,14 @@ _OF_GATEWAYS: list[Callable[[Any], Any]] = [
     *(lambda g: g.notifier(), lambda g: g.put_notifier({}), lambda g: g.delete_notifier()),
     *(lambda g: g.reminders(), lambda g: g.create_reminders({}), lambda g: g.reminder("REMINDER")),
     *(lambda g: g.put_reminder("REMINDER", {}), lambda g: g.delete_reminder("REMINDER")),
+    *(lambda g: g.receipts(), lambda g: g.cancel("REQUEST"), lambda g: g.reconcile("replay")),
+    *(lambda g: g.tui_belief(), lambda g: g.answer("1"), lambda g: g.limit(), lambda g: g.resume_limit()),
+    *(lambda g: g.answer_rules(), lambda g: g.set_answer_rules([])),
+    *(lambda g: g.wake_settings(), lambda g: g.put_wake_settings({})),
     *(lambda g: g.mail("status"), lambda g: g.mail("resolve-live")),
     *((lambda g, verb=verb: g.mail(verb, {})) for verb in ("list", "peek", "read", "send", "post")),
     *((lambda g, verb=verb: g.mail(verb, {})) for verb in ("reply", "mark", "move", "archive")),
+    *((lambda g, verb=verb: g.mail(verb, {})) for verb in ("thread", "search", "progress")),
 ]
 _NAMES = {"agent_ref": "REF", "turn_id": "TURN", "request_id": "REQUEST", "reminder_id": "REMINDER"}
 
