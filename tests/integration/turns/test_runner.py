@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.support import processes
+from posthouse.support import files, processes
 from posthouse.terminal import session
 from posthouse.terminal.client import NoServer, Tmux
 from posthouse.terminal.screen import plain
@@ -167,3 +167,37 @@ def test_what_a_killed_starter_left_half_made_goes(
     turn = start(make_order(RESULT))
 
     assert sorted(os.listdir(turns_root)) == [".last", ".lock", turn.turn_id]  # noqa: PTH208 - hidden names count
+
+
+def test_a_turn_that_was_forbidden_is_never_started(
+    tmux: Tmux, turns_root: Path, make_order: MakeOrder
+) -> None:
+    """Its id is taken for good; one that was ordered before can't be forbidden."""
+    forbidden, taken = make_order("true"), make_order("true")
+    runner.start(tmux, "agent", turns_root, taken, secrets={}).wait(LIMIT_SECONDS)
+
+    assert runner.forbid(turns_root, forbidden.turn_id)
+    assert runner.forbid(turns_root, forbidden.turn_id)
+    assert not runner.forbid(turns_root, taken.turn_id)
+    with pytest.raises(TurnExists):
+        runner.start(tmux, "agent", turns_root, forbidden, secrets={})
+    assert [turn.turn_id for turn in runner.turns_of(turns_root)] == [taken.turn_id]
+
+
+def test_what_a_killed_starter_left_is_settled_and_what_runs_goes_on(
+    tmux: Tmux, turns_root: Path, make_order: MakeOrder
+) -> None:
+    """An order that no bridge took never begins; a turn that runs is left alone."""
+    running = runner.start(tmux, "agent", turns_root, make_order("sleep 600"), secrets={})
+    runner.settle(turns_root)
+    assert running.state().status == "active"
+    running.kill()
+
+    left = make_order("true")
+    (turns_root / left.turn_id).mkdir()
+    files.write_json(turns_root / left.turn_id / "order.json", left.to_record(), durable=False)
+    (turns_root / ".last").write_text(left.turn_id)
+    turn = Turn(turns_root / left.turn_id)
+    assert turn.state().status == "unknown"
+    runner.settle(turns_root)
+    assert turn.state().status == "failed"

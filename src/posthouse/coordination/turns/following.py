@@ -43,11 +43,12 @@ class Follower:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def follow(self, record: mf.TurnRecord) -> None:
-        """Record the end of *record* when it comes. A second call does nothing."""
-        if record.turn_id not in self._followed:
-            task = self.spawn(self._to_the_end(record))
-            self._followed[record.turn_id] = task
-            task.add_done_callback(lambda _: self._followed.pop(record.turn_id, None))
+        """Record the end of *record* when it comes; whoever waited for its beginning need not any more."""
+        before = self._followed.get(record.turn_id)
+        if before is not None:
+            before.cancel()
+        task = self._followed[record.turn_id] = self.spawn(self._to_the_end(record))
+        task.add_done_callback(lambda ended: self._forget(record.turn_id, ended))
 
     def began(self, record: mf.TurnRecord) -> None:
         self._tell("turn_started", record)
@@ -76,6 +77,10 @@ class Follower:
         await self._book.end(final)
         self._tell("turn_ended", final)
         return final
+
+    def _forget(self, turn_id: str, ended: "asyncio.Task[None]") -> None:
+        if self._followed.get(turn_id) is ended:
+            del self._followed[turn_id]
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
