@@ -7,6 +7,7 @@ from posthouse.coordination import keyring
 from posthouse.coordination.keyring import Keyring, Proofs
 from posthouse.support.inotify import FolderWatch
 from posthouse.web.scopes import Scope
+from posthouse.web.token import NoToken
 
 
 class Access:
@@ -26,14 +27,15 @@ class Access:
 
     async def open(self) -> None:
         """Raises:
-        NoToken: There is none, and none could be made.
-        OSError: The folders can't be read or watched.
+        NoToken: There is none, and none could be made, read or watched.
         """
-        await asyncio.to_thread(self._keyring.provide)
-        self._watches = [
-            FolderWatch(folder, self._changed.set, entries=True) for folder in self._keyring.folders
-        ]
-        await self._read()
+        try:
+            await asyncio.to_thread(self._keyring.provide)
+            for folder in self._keyring.folders:
+                self._watches.append(FolderWatch(folder, self._changed.set, entries=True))
+            await self._read()
+        except OSError as error:
+            raise NoToken(f"{self._keyring.root}, with the tokens for callers elsewhere: {error}") from error
         self._following = asyncio.create_task(self._follow())
 
     async def close(self) -> None:

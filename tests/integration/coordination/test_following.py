@@ -16,6 +16,7 @@ from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal, read_events
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.members import member
+from posthouse.testing.peers import answering
 from posthouse.testing.served import Served, serving
 
 LIMIT_SECONDS = 120
@@ -167,22 +168,39 @@ def test_a_gateway_that_comes_while_somebody_listens_is_told_from_its_start(tmp_
     with_gateways(tmp_path, 1, scenario)
 
 
+def test_a_stream_that_breaks_is_taken_up_after_its_last_event(tmp_path: Path) -> None:
+    """A gateway that restarts is found again, and asked for what came after what was heard."""
+    asked: list[str] = []
+
+    def gateway(head: bytes) -> bytes:
+        number = len(asked)
+        asked.append(head.split(b" ")[1].decode().partition("?")[2])
+        told = f'id: {number}-end\n\nid: {number + 1}-end\ndata: {{"kind": "told"}}\n\n'
+        return f"HTTP/1.1 200 OK\r\n\r\n{told}".encode()
+
+    async def scenario() -> None:
+        async with answering(gateway) as port, opened(tmp_path / "server") as house:
+            await house.hub.admit(None)
+            house.hub.look(Roster([member("a0", gateway_port=port)], {}))
+            await house.until(lambda: len(asked) >= 3)
+
+    asyncio.run(scenario())
+    assert asked[:3] == ["follow=true&since=start", "follow=true&since=1-end", "follow=true&since=2-end"]
+
+
 def test_a_long_past_cuts_nobody_who_reads_along(tmp_path: Path) -> None:
     """More than is kept in memory comes in one piece, and a reader that keeps reading hears all of it."""
     count = 3000
     line = json.dumps({"kind": "told", "detail": 300 * "x"})
     past = "".join(f"id: {number}-end\ndata: {line}\n\n" for number in range(1, count + 1))
 
-    async def gateway(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(f"HTTP/1.1 200 OK\r\n\r\nid: 0-end\n\n{past}".encode())
-        await reader.read()
-        writer.close()
+    answer = f"HTTP/1.1 200 OK\r\n\r\nid: 0-end\n\n{past}".encode()
 
     async def scenario() -> None:
-        listening = await asyncio.start_server(gateway, "127.0.0.1", 0)
-        port = listening.sockets[0].getsockname()[1]
-        async with opened(tmp_path / "server") as house:
+        async with (
+            answering(lambda _: answer, stays=True) as port,
+            opened(tmp_path / "server") as house,
+        ):
             reader, heard = Audience(house.journal).join(None), 0
             await house.hub.admit(None)
             house.hub.look(Roster([member("a0", gateway_port=port)], {}))
@@ -191,7 +209,6 @@ def test_a_long_past_cuts_nobody_who_reads_along(tmp_path: Path) -> None:
                     heard += len(await reader.next())
             assert (heard, reader.has_fallen_behind) == (count, False)
             reader.close()
-        listening.close()
 
     asyncio.run(scenario())
 

@@ -26,6 +26,7 @@ from posthouse.support.otel import OtelTracing
 from posthouse.support.tracing import NO_TRACING
 from posthouse.testing.gateway import call
 from posthouse.testing.members import member
+from posthouse.testing.peers import answering
 from posthouse.web import app
 from posthouse.web.route import Route
 from posthouse.web.tracing import traced
@@ -90,14 +91,11 @@ def test_a_request_its_call_of_a_gateway_and_its_turn_are_one_trace(tmp_path: Pa
     """It goes on with the caller's trace, and the gateway can go on with ours."""
     collected, heard = Collected(), list[bytes]()
 
-    async def gateway(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
-        writer.close()
+    def gateway(head: bytes) -> bytes:
+        heard.append(head)
+        return b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
 
-    async def scenario() -> None:
-        listening = await asyncio.start_server(gateway, "127.0.0.1", 0)
-        port = listening.sockets[0].getsockname()[1]
+    async def story(port: int) -> None:
         journal = Journal(tmp_path / "events.jsonl")
         spans = TurnSpans(journal, collected.tracing)
         live = LiveGateway(member("gpu"), instance(port), collected.tracing)
@@ -114,8 +112,10 @@ def test_a_request_its_call_of_a_gateway_and_its_turn_are_one_trace(tmp_path: Pa
         live.close()
         spans.close()
         journal.close()
-        listening.close()
-        await listening.wait_closed()
+
+    async def scenario() -> None:
+        async with answering(gateway) as port:
+            await story(port)
         with pytest.raises(GatewayLost):
             await LiveGateway(member("gpu"), instance(port), collected.tracing).ask("POST", "/v1/requests")
 
