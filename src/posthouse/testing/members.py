@@ -1,8 +1,12 @@
-"""Agents that only a registry knows: without a manifest nobody can say that they do not run."""
+"""Agents that only a registry knows; one without a manifest can't be said not to run."""
 
+from msgspec import structs
+
+from posthouse.contracts.manifest import Backend
 from posthouse.contracts.registry import GatewayLocator, Identity, Lifecycle, Record, Runtime, Terminal
 from posthouse.coordination.member import Member
 from posthouse.sessions.registry import lease
+from posthouse.sessions.session import Session
 
 _AT = "2026-11-15T10:00:00+00:00"
 
@@ -26,6 +30,18 @@ def record(name: str, *, tool: str = "scripted", gateway_port: int | None = None
 def member(name: str, *, gateway_port: int | None = None) -> Member:
     """The same, as a server knows it."""
     return Member(record=record(name, gateway_port=gateway_port), session_id=None, server=None)
+
+
+def member_of(session: Session, *, backend: Backend, gateway_port: int | None = None) -> Member:
+    """The agent of a session that a test made by hand."""
+    known = record(session.agent_id, tool=session.manifest.tool, gateway_port=gateway_port)
+    made = structs.replace(
+        known,
+        agent_name=session.agent_name,
+        identity=Identity(backend=backend, tool=session.manifest.tool),
+        runtime=Runtime(manifest_path=str(session.manifest_path)),
+    )
+    return Member(record=made, session_id=session.session_id, server=session.tmux.server)
 
 
 def _locator(port: int) -> GatewayLocator:

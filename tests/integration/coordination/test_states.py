@@ -1,12 +1,14 @@
 """How real agents are, asked of a real server: the same with and without a gateway."""
 
 import copy
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server
@@ -143,6 +145,13 @@ def prompted_and_interrupted(house: House, server: Served, prompts: list[str], w
     assert (ended.status, ended.json["disposition"]) == (200, "accepted")
 
 
+def told_of(server: Served, kind: str) -> list[str]:
+    """How each request went, as the server's journal tells it."""
+    path = Path(server.coordination.instance.server_root) / cf.EVENTS
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    return [event["disposition"] for event in events if event["kind"] == kind]
+
+
 def test_a_headless_agent_takes_one_turn_at_a_time_and_stops(house: House, server: Served) -> None:
     """The envelope names the turn; a second prompt is refused; stop and interrupt end what runs."""
     idle = interrupt(server, HEADLESS)
@@ -165,6 +174,7 @@ def test_a_headless_agent_takes_one_turn_at_a_time_and_stops(house: House, serve
     assert (stopped.status, stopped.json["turn_id"]) == (200, last)
     assert server.get(f"{HEADLESS}/turns/{last}").json["status"] == "interrupted"
     assert [entry["turn_id"] for entry in asked(server, f"{HEADLESS}/history")["entries"]] == [last, turn_id]
+    assert told_of(server, "managed_request") == ["no_op", "accepted", "accepted", "accepted"]
     house.until(lambda: asked(server, f"{HEADLESS}/state")["availability"] == "unavailable")
     assert submit(server, HEADLESS, "x").status == interrupt(server, HEADLESS).status == 503
 

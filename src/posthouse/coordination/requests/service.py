@@ -68,7 +68,7 @@ class Requests:
         text = wanted.prompt.strip()
         if member.is_headless:
             record = await self._turns.submit(member, text, execution=wanted.execution)
-            return _accepted(member, "submit_prompt", f"turn {record.turn_index} was started", record)
+            return _accepted(member, "submit_prompt", f"accepted as turn {record.turn_index}", record)
         if wanted.execution is not None:
             raise ExecutionOnTui(member.record.agent_name)
         detail = await self._tuis.prompt(member, await self._operable(member), text)

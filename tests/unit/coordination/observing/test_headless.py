@@ -6,19 +6,17 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from msgspec import structs
 
 from posthouse.clients.connections import Answer
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.managed_agent_files import RecordedStatus, TurnRecord
-from posthouse.contracts.registry import GatewayLocator, Identity, Lifecycle, Record, Runtime, Terminal
 from posthouse.coordination.gateways import GatewayLost, Gateways, LiveGateway, NoLiveGateway
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing.background import Backgrounds
 from posthouse.coordination.observing.eyes import Eyes
 from posthouse.coordination.observing.states import States
-from posthouse.sessions.registry import lease
 from posthouse.sessions.session import Session
+from posthouse.testing.members import member_of
 
 AT = "2026-11-15T10:00:00+00:00"
 STATUS = (
@@ -79,19 +77,7 @@ class FakeTurns:
 
 @pytest.fixture
 def member(made_session: Session) -> Member:
-    record = Record(
-        schema_version=3,
-        agent_name="gpu",
-        agent_id="gpu-id",
-        generation_id="generation",
-        lifecycle=Lifecycle(state="active", relaunchable=True, state_updated_at=AT),
-        identity=Identity(backend="claude_headless", tool="scripted"),
-        runtime=Runtime(manifest_path=str(made_session.manifest_path)),
-        terminal=Terminal(current_session_name="s", last_session_name="s"),
-        liveness=lease(),
-        gateway=GatewayLocator(host="127.0.0.1", port=1, state_path="/s", protocol_version="v1"),
-    )
-    return Member(record=record, session_id=made_session.session_id, server=made_session.tmux.server)
+    return member_of(made_session, backend="claude_headless", gateway_port=1)
 
 
 def states(gateway: FakeGateway | None, *records: TurnRecord, is_live: bool = True) -> States:
@@ -226,12 +212,9 @@ def test_an_agent_that_is_gone_says_what_is_missing(member: Member) -> None:
     assert (detail.runtime_resumable, detail.tmux_session_live, detail.chat_session) == (False, False, None)
 
 
-def test_an_agent_without_a_gateway_has_no_trouble_with_it(member: Member) -> None:
+def test_an_agent_without_a_gateway_has_no_trouble_with_it(made_session: Session) -> None:
     """Only one that was attached and does not answer is a problem."""
-    without = structs.replace(member.record, gateway=None)
-    summary, _ = detail_of(
-        states(None), Member(record=without, session_id=member.session_id, server=member.server)
-    )
+    summary, _ = detail_of(states(None), member_of(made_session, backend="claude_headless"))
 
     assert summary.diagnostics == ()
     assert summary.gateway is not None

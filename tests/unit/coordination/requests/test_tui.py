@@ -10,7 +10,6 @@ import pytest
 from posthouse import tools
 from posthouse.attaching import holder
 from posthouse.clients.connections import Answer
-from posthouse.contracts.registry import Identity, Lifecycle, Record, Runtime, Terminal
 from posthouse.coordination.gateways import Gateways, LiveGateway, NoLiveGateway
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing.eye import Eye
@@ -19,12 +18,10 @@ from posthouse.coordination.requests.tui import TuiRequests
 from posthouse.coordination.turns.agent_turns import NotOperable
 from posthouse.driving.adapter import AgentBusy, Unproven
 from posthouse.errors import PosthouseError
-from posthouse.sessions.registry import lease
 from posthouse.sessions.session import Session
 from posthouse.support import files, locks
 from posthouse.testing.gateway import FakeAgent
-
-AT = "2026-11-15T10:00:00+00:00"
+from posthouse.testing.members import member_of
 
 
 class FakeGateway:
@@ -51,18 +48,7 @@ NEVER = 10**6
 
 @pytest.fixture
 def member(made_session: Session) -> Member:
-    record = Record(
-        schema_version=3,
-        agent_name="gpu",
-        agent_id="gpu-id",
-        generation_id="generation",
-        lifecycle=Lifecycle(state="active", relaunchable=True, state_updated_at=AT),
-        identity=Identity(backend="local_interactive", tool="scripted"),
-        runtime=Runtime(manifest_path=str(made_session.manifest_path)),
-        terminal=Terminal(current_session_name="s", last_session_name="s"),
-        liveness=lease(),
-    )
-    return Member(record=record, session_id=made_session.session_id, server=made_session.tmux.server)
+    return member_of(made_session, backend="local_interactive")
 
 
 def asking(
