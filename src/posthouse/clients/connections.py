@@ -14,7 +14,8 @@ import httptools
 MAX_ANSWER_BYTES = 16 << 20
 _MAX_HEAD_BYTES = 64 << 10
 _FIRST_FINAL_STATUS = 200
-_MAX_AT_ONCE = 64
+#: More than may wait for receipts, which take minutes: nobody else has to wait for them.
+_MAX_AT_ONCE = 256
 _MAX_KEPT = 8
 #: Servers of ours hang up after 5 s of silence; by then a connection must not be taken up again.
 _KEPT_SECONDS = 2.0

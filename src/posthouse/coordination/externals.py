@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from posthouse.contracts.external_agents import ExternalRecord
 from posthouse.contracts.identity import canonical
@@ -88,11 +88,19 @@ class ExternalBook:
                 # Nothing is known to have changed; the next change tries again.
                 self._log.error("the external agents can't be read", extra={"error": str(error)})
 
+    def _folder_ended(self, name: str) -> None:
+        """Forget the watch; when a folder of that name is there again, it is another one."""
+        self._watches.pop(name).close()
+        self._wanted.set()
+
     async def _read(self) -> None:
         folders = await asyncio.to_thread(self._folders)
         for name in folders - self._watches.keys():
             with suppress(FileNotFoundError):  # gone again, which the whole folder has told already
-                self._watches[name] = FolderWatch(self._externals.folder / name, self._wanted.set)
+                ended = partial(self._folder_ended, name)
+                self._watches[name] = FolderWatch(
+                    self._externals.folder / name, self._wanted.set, on_end=ended
+                )
         for name in self._watches.keys() - folders:
             self._watches.pop(name).close()
         found, problems = await asyncio.to_thread(self._looked_up)

@@ -50,7 +50,7 @@ def _bound(member: Member) -> tuple[Session, Mailbox]:
     name = member.record.agent_name
     try:
         found = sessions.read(Path(member.record.runtime.manifest_path))
-    except (PosthouseError, OSError) as error:
+    except PosthouseError as error:
         raise NoMail(f"whether {name!r} has a mailbox is not known: {error}") from error
     binding = found.manifest.launch_plan.mailbox
     if binding is None:

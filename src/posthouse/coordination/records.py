@@ -156,6 +156,6 @@ def _member(entry: Entry) -> Member | None:
         return None
     try:
         found = session.read(Path(entry.record.runtime.manifest_path))
-    except (PosthouseError, OSError) as error:
+    except PosthouseError as error:
         return Member(record=entry.record, session_id=None, server=None, problem=str(error))
     return member_of(entry.record, found)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from posthouse.contracts import gateway_files as gf
+from posthouse.contracts.external_agents import ExternalRecord
+from posthouse.sessions.externals import Externals
 from posthouse.testing import coordination
 from posthouse.testing.coordination import Answer
 from posthouse.testing.fronted import Fronted, agents_in, fronted, register
@@ -100,6 +102,12 @@ def directly(house: Fronted, method: str, path: str, body: object) -> Answer:
     return coordination.ask(f"http://127.0.0.1:{instance['port']}", method, path, body)
 
 
+def until_free(house: Fronted) -> None:
+    """Wait until a direct prompt would be taken: what is told as completed holds the slot a moment longer."""
+    path = house.at("gateway/control/headless/state")
+    wait_for(lambda: house.server.get(path).json["can_accept_prompt_now"] is True)
+
+
 @pytest.mark.parametrize(("method", "place", "path", "body"), SAME_EACH_TIME, ids=lambda one: str(one)[:40])
 def test_status_and_body_are_the_gateways_own(
     house: Fronted, method: str, place: str, path: str, body: object
@@ -137,10 +145,43 @@ def test_a_request_is_queued_once_and_its_receipt_is_found_by_its_location(worki
     assert (receipt.status, receipt.json["state"]) == (200, "completed")
 
 
+def test_what_is_queued_on_another_machine_is_told_of_through_this_one(
+    working: Fronted, tmp_path: Path
+) -> None:
+    """The gateway's headers come through two servers, and the address is one of the first."""
+    home = agents_in(tmp_path)
+    Externals(home.roots.registry).register(_far(working), None)
+    with coordination.serving(home) as server:
+        accepted = server.post("/houmao/agents/far/gateway/requests", PROMPT)
+        receipt = server.get(f"{accepted.headers['location']}?wait=60")
+        until_free(working)
+        given = server.post("/houmao/agents/far/gateway/control/prompt", {"prompt": "Look."})
+
+    assert (
+        accepted.headers["location"] == f"/houmao/agents/far/gateway/requests/{accepted.json['request_id']}"
+    )
+    assert (receipt.status, receipt.json["state"]) == (200, "completed")
+    assert (given.status, given.headers["x-posthouse-request-id"][:6]) == (200, "gwreq-")
+
+
+def _far(house: Fronted) -> ExternalRecord:
+    return ExternalRecord(
+        local_name="far",
+        external_agent_id="far-id",
+        generation_id="one",
+        pair_api_base_url=house.server.base_url,
+        remote_agent_ref="gpu",
+        created_at_utc="2026-06-05T00:00:00+00:00",
+        updated_at_utc="2026-06-05T00:00:00+00:00",
+        cached_identity=house.server.get("/houmao/agents/gpu").json,
+    )
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_direct_prompt_says_under_which_id_it_is_told(working: Fronted, version: int) -> None:
     """Both schemas go through, and the header of the gateway comes back."""
     order = {"schema_version": version, "prompt": "Look.", "chat_session": {"mode": "new"}}
+    until_free(working)
 
     heard = working.server.post(working.at("gateway/control/prompt"), order)
     request_id = heard.headers["x-posthouse-request-id"]

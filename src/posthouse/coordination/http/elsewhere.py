@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from posthouse.clients.coordination import exchange, questions
 from posthouse.clients.coordination.question import Address, Question, Raw
-from posthouse.contracts.gateway_receipts_http import MAX_WAIT_SECONDS
+from posthouse.contracts.gateway_receipts_http import MAX_WAIT_SECONDS, REQUEST_ID
 from posthouse.coordination.externals import Far
 from posthouse.coordination.http.common import AGENT
 from posthouse.coordination.roster import AmbiguousAgent, UnknownAgent
@@ -25,7 +25,7 @@ from posthouse.web.route import Addressed, Route
 
 _SECONDS = 30.0
 _LIFECYCLE = frozenset({f"{AGENT}/stop", f"{AGENT}/gateway/attach", f"{AGENT}/gateway/detach"})
-_KEPT = frozenset({"content-type", "content-range", "accept-ranges", "retry-after"})
+_KEPT = frozenset({"content-type", "content-range", "accept-ranges", "retry-after", REQUEST_ID.lower()})
 _AWAY = {503: "The agent is of another machine, and its server does not answer."}
 
 
@@ -79,6 +79,9 @@ async def _answered(route: Route, far: Far, asked: Addressed) -> Response:
     address = Address.parse(far.record.pair_api_base_url)
     raw = await exchange.exchanged(address, _question(route, far, asked), proof, seconds=seconds)
     headers = {name: value for name, value in raw.headers.items() if name in _KEPT}
+    there, here = questions.path_of(far.record.remote_agent_ref), questions.path_of(asked.names["agent_ref"])
+    if (location := raw.headers.get("location", "")).startswith(f"{there}/"):
+        headers["location"] = here + location.removeprefix(there)
     return Response(localized(raw, far), raw.status, headers)
 
 
