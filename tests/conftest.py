@@ -30,6 +30,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 #: Where `./test` adds up the results of its several pytest runs.
 TALLY_VARIABLE = "POSTHOUSE_TALLY"
 
+#: Modules with tests of many seconds, the longest first: the last one that a worker begins is a short one.
+_LONGEST = (
+    *("tools/test_delivery", "gateway/test_crash_matrix", "tools/test_belief", "tools/test_gemini_tui"),
+    *("tools/test_gemini_headless", "tools/test_mail_skills", "sessions/test_crash_walk"),
+    *(
+        "tools/test_claude_tui",
+        "tools/test_claude_headless",
+        "turns/test_crashes",
+        "acceptance/test_cli_agents",
+    ),
+    *("acceptance/test_cli_belief", "acceptance/test_cli_mail", "acceptance/test_cli_mail_fallback"),
+    *("acceptance/test_cli_demo", "gateway/test_host_bench", "gateway/test_limits_bench"),
+    *("acceptance/test_cli_notify", "tools/test_codex_tui", "tools/test_codex_headless"),
+)
 #: The fixture that a test with a vendor's CLI has.
 _VENDORS_CLIS = "agent_clis"
 #: Errors that mean: nothing came, rather than something wrong.
@@ -58,10 +72,18 @@ ABILITIES = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests with a vendor's CLI their second try."""
+    """Give tests with a vendor's CLI their second try, and have what takes long begin first."""
+    items.sort(
+        key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST)
+    )
     for item in items:
         if _VENDORS_CLIS in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=list(_WAITED_IN_VAIN)))
+
+
+def _place(item: pytest.Item) -> int:
+    module = f"{item.path.parent.name}/{item.path.stem}"
+    return _LONGEST.index(module) if module in _LONGEST else len(_LONGEST)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

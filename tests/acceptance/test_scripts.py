@@ -384,7 +384,7 @@ def test_test_runs_every_stage_and_adds_up(machine: Machine) -> None:
         "ruff check",
         "ruff format --check",
         "mypy",
-        f"pytest -n {cores} --dist worksteal -m not serial",
+        f"pytest -n {cores + 1} --dist worksteal -m not serial",
         "pytest -m serial",
     ]
     assert closing == ["failed: mypy", "4 skipped: needs root", "6 passed, 0 failed, 4 skipped"]

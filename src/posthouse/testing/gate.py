@@ -7,8 +7,8 @@ from pathlib import Path
 class Gate:
     """One wait, closed until `open`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "gate"
+    def __init__(self, folder: Path, name: str = "gate") -> None:
+        self._path = folder / name
 
     @property
     def closed(self) -> str:

@@ -28,6 +28,8 @@ from posthouse.tools.tool import Tool
 
 _DRAFT = "half a thought"
 _LOOK_SECONDS = 0.05
+#: After this long, a key that was pressed has not been taken.
+_LOST_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +39,8 @@ class Subject:
     spec: LaunchSpec
     #: Every prompt it got so far, as it got it.
     received: Callable[[Session], Sequence[str]]
-    #: Given to the agent, makes it work for some seconds.
-    slow_prompt: str
+    #: A prompt that makes the agent work until it is let go on, and what does that.
+    hold: Callable[[], tuple[str, Callable[[], None]]]
 
 
 @contextmanager
@@ -67,9 +69,9 @@ async def _run(
     async with _hands(made) as hands:
         await hands.settle()
         for trial in trials:
-            attempts.append(await hands.attempt(trial, subject.slow_prompt))
+            attempts.append(await hands.attempt(trial, subject))
             tell(f"{trial.condition}, {trial.shape}: {attempts[-1].claim} ({attempts[-1].reason})")
-        await hands.settle()
+        await hands.rest()
         await _until_received(subject, made, attempts)
     return attempts
 
@@ -115,20 +117,30 @@ class _Hands:
         surface = await self._typist.wait_ready(LIMIT_SECONDS)
         assert surface.state == "ready", f"the agent did not become ready: {surface}"
 
-    async def attempt(self, trial: Trial, slow_prompt: str) -> Attempt:
+    async def rest(self) -> None:
+        """Have nothing stand in the composer, and the agent ready. Raises as `settle` does."""
+        await self._enter_what_stands_there()
         await self.settle()
+
+    async def attempt(self, trial: Trial, subject: Subject) -> Attempt:
+        await self.rest()
         if trial.condition == "busy":
-            return await self._while_busy(trial, slow_prompt)
+            return await self._while_busy(trial, subject)
         if trial.condition == "draft":
             return await self._over_a_draft(trial)
         if trial.condition == "scrolled":
             return await self._while_scrolled(trial)
         return await self._submit(trial)
 
-    async def _while_busy(self, trial: Trial, slow_prompt: str) -> Attempt:
-        await self._deliver(slow_prompt)
+    async def _while_busy(self, trial: Trial, subject: Subject) -> Attempt:
+        prompt, let_go = subject.hold()
+        await self._deliver(prompt)
+        await self._enter_what_stands_there()
         await self._until(lambda state: state == "active")
-        return await self._submit(trial, while_busy=True)
+        try:
+            return await self._submit(trial, while_busy=True)
+        finally:
+            await asyncio.to_thread(let_go)
 
     async def _over_a_draft(self, trial: Trial) -> Attempt:
         await self._client.command("send-keys", "-t", self._pane_id, "-l", "--", _DRAFT)
@@ -142,6 +154,17 @@ class _Hands:
         attempt = await self._submit(trial)
         await self._client.command("send-keys", "-t", self._pane_id, "-X", "cancel")
         return attempt
+
+    async def _enter_what_stands_there(self) -> None:
+        """Press Enter for a prompt that is called unknown because it is left in the composer."""
+        loop = asyncio.get_running_loop()
+        pressed_at = loop.time()  # a draft that was just deleted may still be shown
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while (await self._typist.surface()).state == "draft":
+                if loop.time() - pressed_at >= _LOST_SECONDS:
+                    await self._client.command("send-keys", "-t", self._pane_id, "Enter")
+                    pressed_at = loop.time()
+                await asyncio.sleep(_LOOK_SECONDS)
 
     async def _until(self, holds: Callable[[str], bool]) -> None:
         deadline = time.monotonic() + LIMIT_SECONDS

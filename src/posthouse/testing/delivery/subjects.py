@@ -1,12 +1,14 @@
 """The agents that prompts are delivered to: the real CLIs at the scripted model API, and our own personas."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
 from posthouse.testing import clis
 from posthouse.testing.delivery.rig import Subject
+from posthouse.testing.gate import Gate
 from posthouse.testing.model_api import ModelApi
 from posthouse.testing.truth import TruthLog
 
@@ -38,12 +40,18 @@ def real(tool: str, api: ModelApi, folder: Path) -> Subject:
             },
         ),
         received=received,
-        slow_prompt='take your time [[mock {"words": 30, "chunks": 30, "chunk_delay": 0.1}]]',
+        hold=lambda: ("take your time mock:hold", api.release),
     )
 
 
 def scripted(persona: str, folder: Path) -> Subject:
     """Our own agent, behaving like *persona* at its worst."""
+
+    numbers = itertools.count()
+
+    def hold() -> tuple[str, Callable[[], None]]:
+        gate = Gate(folder, f"gate-{next(numbers)}")
+        return f"take your time {gate.closed}", gate.open
 
     def received(made: Session) -> Sequence[str]:
         home = Path(made.manifest.launch_plan.home_selector.home_path)
@@ -57,7 +65,7 @@ def scripted(persona: str, folder: Path) -> Subject:
             args=("--persona", persona),
         ),
         received=received,
-        slow_prompt="take your time [[stream 30 words every 0.1]]",
+        hold=hold,
     )
 
 
