@@ -413,3 +413,23 @@ def test_a_gateway_lives_in_a_window_or_by_itself(posthouse: "Commands") -> None
     assert by_itself["gateway_port"] == in_window["gateway_port"]
     assert wish["desired_execution_mode"] == "detached_process"
     assert wish["desired_tui_tracking_timings"]["stability_threshold_seconds"] == 2.5
+
+
+def test_what_one_stopped_agent_left_is_removed_by_parts(posthouse: "Commands") -> None:
+    """Logs and mail credentials go alone, then all of it; a running agent is left whole."""
+    made = posthouse.json("agents", "launch", "--tool", "scripted", "--name", "gpu", "--headless")
+    root = Path(made["session_root"])
+    (root / "mailbox-secrets").mkdir()
+    cleanup = ("agents", "single", "--agent-name", "gpu", "cleanup")
+    refused = posthouse.run(*cleanup, "logs")
+    posthouse.ok("agents", "stop", "gpu")
+    parts = {"logs": [root / "gateway" / "logs" / "gateway.log"], "mailbox": [root / "mailbox-secrets"]}
+
+    assert (refused.returncode, "stop it first" in refused.stderr) == (1, True)
+    for part, paths in (*parts.items(), ("session", [root])):
+        tried = posthouse.json(*cleanup, part, "--dry-run")
+        assert all(path.exists() for path in paths)
+        removed = posthouse.json(*cleanup, part)
+        assert (tried["removed"], removed["removed"]) == ([str(path) for path in paths],) * 2
+        assert not any(path.exists() for path in paths)
+    assert posthouse.json("agents", "list", "--state", "all")["agents"] == []

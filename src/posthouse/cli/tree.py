@@ -34,6 +34,7 @@ GROUPS: dict[Path, str] = {
     ("agents",): "launch agents, ask them, stop them",
     ("agents", "global"): "all agents",
     ("agents", "single"): "one agent, chosen by --agent-name or --agent-id",
+    ("agents", "single", "cleanup"): "what a stopped agent left on disk",
     ("agents", "self"): "the agent of the current tmux session",
     ("agents", "external"): "agents of other machines, talked to through their servers",
     ("gateway",): "one process for the gateways of many agents",
@@ -202,6 +203,14 @@ _LAST: tuple[Command, ...] = (
 )
 
 
+#: What is left of one agent, which has ended: for nobody's own session.
+_OF_ONE: tuple[tuple[str, str], ...] = (
+    ("session", "forget a stopped agent and its folders"),
+    ("logs", "remove the logs of a stopped agent's gateways"),
+    ("mailbox", "remove the mail credentials that a stopped agent kept"),
+)
+
+
 def _expanded() -> Iterator[Command]:
     yield from _FIRST
     for verb in VERBS:
@@ -211,6 +220,8 @@ def _expanded() -> Iterator[Command]:
         yield Command(("agents", "single", *verb.path), verb.handler, verb.summary, "single")
         if verb.on_self:
             yield Command(("agents", "self", *verb.path), verb.handler, verb.summary, "self")
+    for part, summary in _OF_ONE:
+        yield Command(("agents", "single", "cleanup", part), f"agent_cleanup.{part}", summary, "single")
 
 
 COMMANDS: dict[Path, Command] = {command.path: command for command in _expanded()}

@@ -73,6 +73,8 @@ MAIL_PROTOCOL: Final = 3
 MAIL_PROTOCOL_FILE: Final = "protocol-version.txt"
 MAIL_INDEX: Final = "index.sqlite"
 MAIL_LOCAL_INDEX: Final = "mailbox.sqlite"
+#: In a session's folder: what its mailbox is opened with.
+MAIL_SECRETS: Final = "mailbox-secrets"
 
 # --- identity ------------------------------------------------------------------------------
 PREFIX: Final = "HOUMAO-"

@@ -5,12 +5,13 @@ Nothing that lives is touched, and nothing on a tmux server that does not answer
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
-from posthouse.errors import PosthouseError
+from posthouse.errors import Conflict, PosthouseError
 from posthouse.sessions import session
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.liveness import Agent
@@ -28,6 +29,12 @@ class Cleaned:
     action: str
 
 
+class NotStopped(Conflict):
+    """The agent may still use what was to be removed; nothing was."""
+
+    code = "agent_not_stopped"
+
+
 def clean_up(agents: Agents, *, purge: bool = False) -> Iterator[Cleaned]:
     """Put the records of dead agents right; with *purge* also forget stopped ones and their folders."""
     for entry in agents.registry.entries():
@@ -39,17 +46,50 @@ def clean_up(agents: Agents, *, purge: bool = False) -> Iterator[Cleaned]:
             agents.mark_stopped(agent, reason="its tmux session was gone")
             yield Cleaned(f"agent {agent.name}", "marked stopped: its tmux session was gone")
         elif purge and agent.health == "stopped":
-            _forget(agents, agent)
+            forget(agents, agent)
             yield Cleaned(f"agent {agent.name}", "purged")
     if purge:
         yield from _purge_orphans(agents)
 
 
-def _forget(agents: Agents, agent: Agent) -> None:
+def forget(agents: Agents, agent: Agent) -> None:
+    """Remove the record of a stopped agent, its session's folder, and what its launch made for it alone."""
     with agents.registry.locked(agent.agent_id):
         agents.registry.remove(agent.agent_id, agent.record.generation_id)
         if agent.session is not None:
             _remove_folders(agent.session, _in_use(agents))
+
+
+def ended(agent: Agent) -> Session:
+    """The session of an agent that is over.
+
+    Raises:
+        NotStopped: It is not, or nobody can tell.
+    """
+    if agent.session is None or agent.health not in ("stopped", "stale_missing_session"):
+        raise NotStopped(f"agent {agent.name!r} is not stopped ({agent.health}); stop it first")
+    return agent.session
+
+
+def logs_of(ended: Session) -> list[Path]:
+    """The logs of its gateways, with what was rotated and the diagnostics. History is none of them."""
+    logs = (ended.gateway_root / gf.LOG).parent
+    return sorted(logs.iterdir()) if logs.is_dir() else []
+
+
+def mail_secrets_of(ended: Session) -> list[Path]:
+    """The credentials of its mailbox that were kept with the session."""
+    secrets = ended.root / names.MAIL_SECRETS
+    return [secrets] if secrets.exists() else []
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files and folders; a link is removed, and never what it leads to."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _purge_orphans(agents: Agents) -> Iterator[Cleaned]:

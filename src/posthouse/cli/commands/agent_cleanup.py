@@ -1,0 +1,58 @@
+"""`agents single … cleanup session|logs|mailbox`: what one stopped agent left on disk."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from posthouse.cli.call import Call
+from posthouse.cli.options import Parser
+from posthouse.cli.output import Cell
+from posthouse.sessions import cleaning
+from posthouse.sessions.session import Session
+
+
+def session_arguments(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be removed")
+
+
+logs_arguments = mailbox_arguments = session_arguments
+
+
+def session(call: Call) -> int:
+    """Forget a stopped agent: its record, its session's folder, and what its launch made for it."""
+    agent = call.agent()
+    ended = cleaning.ended(agent)
+    if not call.arguments.dry_run:
+        cleaning.forget(call.wiring.agents, agent)
+    return _show(call, agent.name, [ended.root])
+
+
+def logs(call: Call) -> int:
+    """Remove the logs of a stopped agent's gateways."""
+    return _removed(call, cleaning.logs_of)
+
+
+def mailbox(call: Call) -> int:
+    """Remove the credentials of its mailbox that a stopped agent's session kept; mail is not touched."""
+    return _removed(call, cleaning.mail_secrets_of)
+
+
+def _removed(call: Call, find: Callable[[Session], list[Path]]) -> int:
+    agent = call.agent()
+    found = find(cleaning.ended(agent))
+    if not call.arguments.dry_run:
+        cleaning.remove(found)
+    return _show(call, agent.name, found)
+
+
+def _show(call: Call, agent_name: str, paths: list[Path]) -> int:
+    call.output.table(
+        {
+            "agent_name": agent_name,
+            "dry_run": call.arguments.dry_run,
+            "removed": [str(path) for path in paths],
+        },
+        ("would be removed" if call.arguments.dry_run else "removed",),
+        [[Cell(str(path))] for path in paths],
+        empty="nothing to clean up",
+    )
+    return 0
