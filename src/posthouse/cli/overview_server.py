@@ -1,7 +1,7 @@
 """All agents at a glance, as a coordination server tells of them: asked again only about what changed."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,6 @@ from posthouse.support import clock
 _COMINGS_AND_GOINGS = frozenset(
     {"agent_appeared", "agent_stopped", "agent_gone", "record_problem", "record_mended", "gap"}
 )
-_TOLD_OF_TUIS = "tui_state"
 #: Between tries to hear a server that went away.
 _AGAIN_SECONDS = 1.0
 
@@ -29,8 +28,6 @@ class ServerOverview:
         #: Set when there is something new to see.
         self.news = threading.Event()
         self._lines: dict[str, Line] = {}
-        #: What TUIs were last seen to do; a summary knows only ready and active.
-        self._beliefs: dict[str, Mapping[str, Any]] = {}
         self._stale: set[str] | None = None
         self._lock = threading.Lock()
         self._is_over = threading.Event()
@@ -60,14 +57,16 @@ class ServerOverview:
             raise
         return [*self._lines.values()]
 
-    def _renew(self, stale: Iterable[str] | None) -> None:
+    def _renew(self, stale: set[str] | None) -> None:
         if stale is None:
             agents = {one.tracked_agent_id: one for one in self.client.agents().agents}
             self._lines = {ref: self._line(one) for ref, one in agents.items()}
             return
-        for ref in stale:
-            if (old := self._lines.get(ref)) is not None:
-                self._lines[ref] = self._line(self.client.agent(old.agent_id))
+        for ref in stale & self._lines.keys():
+            try:
+                self._lines[ref] = self._line(self.client.agent(ref))
+            except NotFound:
+                del self._lines[ref]
 
     def _line(self, who: answers.Identity) -> Line:
         ref = who.tracked_agent_id
@@ -81,29 +80,30 @@ class ServerOverview:
 
     def _seen(self, summary: answers.Summary) -> Line:
         who, ref = summary.identity, summary.tracked_agent_id
-        state: str = summary.turn.phase if summary.availability == "available" else summary.availability
-        belief = self._beliefs.get(ref)
-        if belief is not None and summary.gateway is not None and summary.availability == "available":
-            state = believing.in_words(belief)
-        ended = summary.last_turn.updated_at_utc
+        belief = believed(self.client, summary)
+        state = summary.turn.phase if summary.availability == "available" else summary.availability
         old = self._lines.get(ref)
-        changed_at = clock.now() if old is not None else _moment(ended)
-        return Line(
+        line = Line(
             agent_id=ref,
             name=who.agent_name or ref,
             tool=who.tool,
             kind=who.transport if who.management_kind != "external_communication_only" else "external",
-            state=state,
-            since=old.since if old is not None and old.state == state else changed_at,
+            state=state if belief is None else believing.in_words(belief),
+            since=_moment(summary.last_turn.updated_at_utc if belief is None else belief["state_since_utc"]),
             queue=None if summary.gateway is None else summary.gateway.queue_depth,
             last="error" if summary.last_turn.result == "known_failure" else summary.last_turn.result,
         )
+        if belief is not None or old is None:
+            return line
+        # A summary does not say since when; what was seen to change does.
+        return replace(line, since=old.since if old.state == line.state else clock.now())
 
     def _hear(self) -> None:
-        since = self._past()
+        since: str | None = None
         while not self._is_over.is_set():
             try:
                 with self.client.events(since=since) as feed:
+                    self._all_again()  # of what happened before this, nobody tells
                     for heard in feed:
                         self._take(heard)
                         since = feed.last_id
@@ -112,20 +112,8 @@ class ServerOverview:
             self._all_again()
             self._is_over.wait(_AGAIN_SECONDS)
 
-    def _past(self) -> str | None:
-        """Learn what TUIs did before; the id after which everything is new."""
-        try:
-            with self.client.events(since="start", kinds=(_TOLD_OF_TUIS,), follow=False) as feed:
-                for heard in feed:
-                    self._take(heard)
-                return feed.last_id
-        except (Unavailable, NotFound):
-            return None
-
     def _take(self, heard: Heard) -> None:
         ref = heard.fields.get("agent_id")
-        if heard.kind == _TOLD_OF_TUIS and isinstance(ref, str):
-            self._beliefs[ref] = heard.fields
         with self._lock:
             if heard.kind in _COMINGS_AND_GOINGS or not isinstance(ref, str):
                 self._stale = None
@@ -137,6 +125,17 @@ class ServerOverview:
         with self._lock:
             self._stale = None
             self.news.set()
+
+
+def believed(client: CoordinationClient, summary: answers.Summary) -> dict[str, Any] | None:
+    """What a live gateway believes of a TUI: more than ready and active; None where nobody can be asked."""
+    gateway = summary.gateway
+    if summary.identity.transport != "tui" or gateway is None or gateway.gateway_health != "healthy":
+        return None
+    try:
+        return client.gateway(summary.tracked_agent_id).tui_belief()
+    except PosthouseError:  # a server of another make, or a gateway that is just ending: the summary counts
+        return None
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -5,13 +5,14 @@ from typing import Any
 
 import msgspec
 
-from posthouse.cli import asking, humane
+from posthouse.cli import asking, believing, humane
 from posthouse.cli.answers import EXIT_CODES, Answer, told_by
 from posthouse.cli.asking import Question
 from posthouse.cli.call import Call
 from posthouse.cli.commands import gateway as local_gateway
 from posthouse.cli.failure import UsageError
 from posthouse.cli.output import Cell, fields
+from posthouse.cli.overview_server import believed
 from posthouse.cli.waiting import Deadline
 from posthouse.clients.coordination import ManagedGateway, answers
 from posthouse.support import clock
@@ -40,8 +41,12 @@ def listing(call: Call) -> int:
 
 def state(call: Call) -> int:
     """Show what the server says of the agent."""
-    summary = call.server().state(call.selection.value)
-    call.output.result(built(summary), fields(_told(summary)))
+    server = call.server()
+    summary = server.state(call.selection.value)
+    belief = believed(server, summary)
+    pairs = fields(_told(summary, belief))
+    told = "\n".join([pairs, *believing.choices_of(belief or {})])
+    call.output.result(built(summary) | {"tui": belief}, told)
     return 0
 
 
@@ -139,7 +144,7 @@ def _answered(call: Call, accepted: dict[str, Any], answer: Answer) -> int:
     return EXIT_CODES[answer.outcome]
 
 
-def _told(summary: answers.Summary) -> list[tuple[str, str]]:
+def _told(summary: answers.Summary, belief: dict[str, Any] | None) -> list[tuple[str, str]]:
     who, last, gateway = summary.identity, summary.last_turn, summary.gateway
     name = who.agent_name or who.tracked_agent_id
     pairs = [
@@ -151,6 +156,9 @@ def _told(summary: answers.Summary) -> list[tuple[str, str]]:
         at = last.updated_at_utc
         when = f", {humane.ago(clock.parse(at), clock.now())}" if at else ""
         pairs.append(("last turn", f"{last.result}{when}"))
+    if belief is not None:
+        detail = f" ({belief['detail']})" if belief["detail"] else ""
+        pairs.append(("TUI", f"{believing.in_words(belief)}{detail}"))
     if gateway is not None and gateway.gateway_port is not None:
         address = f"http://{gateway.gateway_host}:{gateway.gateway_port}"
         told = f"{address} (admission {gateway.request_admission}, queue {gateway.queue_depth})"
