@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.cli.wiring import BadStyle, Wiring
+from posthouse.cli.wiring import BadPort, BadStyle, Wiring
 
 
 def _wiring(**environment: str) -> Wiring:
@@ -32,3 +32,12 @@ def test_the_current_tmux_is_its_socket() -> None:
     """TMUX holds socket, pid and session; only the socket matters."""
     assert _wiring(TMUX="/tmp/tmux-0/default,12,3").current_tmux == "/tmp/tmux-0/default"
     assert _wiring().current_tmux is None
+
+
+def test_the_server_s_port_comes_from_the_environment() -> None:
+    """The contract's variable, else the contract's port; what can't be a port is refused."""
+    assert _wiring().server_port == 9891
+    assert _wiring(HOUMAO_PASSIVE_SERVER_PORT=" 8080 ").server_port == 8080
+    for text in ("x", "-1", "65536", "²"):
+        with pytest.raises(BadPort, match="it can be 0 to 65535"):
+            assert _wiring(HOUMAO_PASSIVE_SERVER_PORT=text).server_port
