@@ -34,13 +34,13 @@ TALLY_VARIABLE = "POSTHOUSE_TALLY"
 _LONGEST = (
     *("tools/test_delivery", "gateway/test_crash_matrix", "tools/test_belief", "tools/test_gemini_tui"),
     *("tools/test_gemini_headless", "tools/test_mail_skills", "sessions/test_crash_walk"),
+    *("tools/test_claude_tui", "tools/test_claude_headless", "turns/test_crashes"),
     *(
-        "tools/test_claude_tui",
-        "tools/test_claude_headless",
-        "turns/test_crashes",
         "acceptance/test_cli_agents",
+        "acceptance/test_cli_belief",
+        "acceptance/test_cli_mail",
+        "acceptance/test_cli_mail_fallback",
     ),
-    *("acceptance/test_cli_belief", "acceptance/test_cli_mail", "acceptance/test_cli_mail_fallback"),
     *("acceptance/test_cli_demo", "gateway/test_host_bench", "gateway/test_limits_bench"),
     *("acceptance/test_cli_notify", "tools/test_codex_tui", "tools/test_codex_headless"),
 )
@@ -73,9 +73,7 @@ ABILITIES = {
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests with a vendor's CLI their second try, and have what takes long begin first."""
-    items.sort(
-        key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST)
-    )
+    items.sort(key=_place)
     for item in items:
         if _VENDORS_CLIS in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=list(_WAITED_IN_VAIN)))
