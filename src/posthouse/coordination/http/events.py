@@ -11,6 +11,7 @@ from posthouse.web.event_stream import MEDIA_TYPE, EventStream, Wish
 from posthouse.web.route import Addressed, Route
 
 _LAST = "last-event-id"
+_GAP = "gap"
 
 
 async def server_events(server: Coordination, asked: Addressed) -> EventStream:
@@ -49,11 +50,16 @@ class Wanted:
     late: bool
 
     def __call__(self, event: Event) -> bool:
-        if self.kinds is not None and event.kind not in self.kinds and event.kind != "gap":
+        if event.kind == _GAP:
+            return self._is_of(event.fields.get("agent_id"), nobody=True)
+        if self.kinds is not None and event.kind not in self.kinds:
             return False
-        if self.agents is not None and event.fields.get("agent_id") not in self.agents:
-            return False
-        return self.late or "late" not in event.fields
+        is_of = self._is_of(event.fields.get("agent_id"), nobody=False)
+        return is_of and (self.late or "late" not in event.fields)
+
+    def _is_of(self, agent_id: object, *, nobody: bool) -> bool:
+        """Whether that agent was asked for; *nobody*: also when it is about none in particular."""
+        return self.agents is None or agent_id in self.agents or (nobody and agent_id is None)
 
 
 def _kinds(query: ServerEventsQuery) -> frozenset[str] | None:
