@@ -23,6 +23,8 @@ def attach_of(session: Session) -> gf.Attach:
     """`attach.json` as the manifest implies it."""
     manifest = session.manifest
     control = manifest.gateway_authority.control if manifest.gateway_authority else None
+    # Half a route is another system's, and leads to no server of ours.
+    managed = control if control and control.api_base_url and control.managed_agent_ref else None
     desired = desired_config(session)
     return gf.Attach(
         attach_identity=session.session_id,
@@ -32,8 +34,8 @@ def attach_of(session: Session) -> gf.Attach:
         backend_metadata=gf.BackendMetadata(
             session_id=manifest.headless.session_id if manifest.headless else None,
             tool=manifest.tool,
-            managed_api_base_url=control.api_base_url if control else None,
-            managed_agent_ref=control.managed_agent_ref if control else None,
+            managed_api_base_url=managed.api_base_url if managed else None,
+            managed_agent_ref=managed.managed_agent_ref if managed else None,
         ),
         manifest_path=str(session.manifest_path),
         agent_def_dir=manifest.runtime.agent_def_dir,
