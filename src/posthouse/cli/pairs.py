@@ -49,7 +49,8 @@ _GATEWAY: tuple[Path, ...] = (
     *(("mail-notifier", leaf) for leaf in ("status", "enable", "disable")),
 )
 _VERBS: dict[Path, Pair] = {
-    **{(verb,): Pair("--port", f"paired.{verb}") for verb in ("state", "prompt", "interrupt", "stop")},
+    **{(verb,): Pair("--port", f"paired.{verb}") for verb in ("state", "interrupt", "stop")},
+    ("prompt",): Pair("--port", "paired_prompt.prompt"),
     **dict.fromkeys((("relaunch",), ("answer",), ("resume",)), _PORT),
     **{("requests", leaf): _PORT for leaf in ("list", "show", "wait", "cancel")},
     ("watch",): Pair("--port", needs_name=False),

@@ -1,12 +1,10 @@
 """`agents gateway …`: the HTTP gateway beside an agent."""
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
 
 from msgspec import structs
 
-from posthouse.cli import asking, gateways, turnwork
+from posthouse.cli import asking, gateway_words, gateways, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser, seconds
@@ -15,16 +13,6 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import strict
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
-
-_SHOWN = (
-    "gateway_health",
-    "gateway_host",
-    "gateway_port",
-    "managed_agent_connectivity",
-    "request_admission",
-    "active_execution",
-    "queue_depth",
-)
 
 
 def attach_arguments(parser: Parser) -> None:
@@ -157,13 +145,8 @@ def status(call: Call) -> int:
     """Show the status that the gateway gives, or the one of having none."""
     found = turnwork.session_of(call.agent())
     value = gateways.status(call.wiring, found)
-    told = status_told(value)
+    told = gateway_words.status_told(value)
     if (host := gateways.host_of(found)) is not None:
         told.append(("runs in", f"the gateway host, process {host}"))
     call.output.result(value, fields(told))
     return 0
-
-
-def status_told(value: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a person wants to know of a gateway's status."""
-    return [(key, str(value[key])) for key in _SHOWN if value.get(key) is not None]

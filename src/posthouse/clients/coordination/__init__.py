@@ -7,7 +7,6 @@ errors. Standard library and msgspec only.
 from typing import TYPE_CHECKING, Any
 
 from posthouse.clients.coordination.client import SERVICE, CoordinationClient
-from posthouse.clients.coordination.gateway import ManagedGateway
 from posthouse.clients.coordination.refusals import (
     BadAddress,
     NotAPair,
@@ -24,6 +23,7 @@ from posthouse.clients.coordination.refusals import (
 
 if TYPE_CHECKING:
     from posthouse.clients.coordination.async_client import AsyncCoordinationClient
+    from posthouse.clients.coordination.gateway import ManagedGateway
 
 __all__ = [
     "SERVICE",
@@ -44,10 +44,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # Commands that only ask once do without what asyncio costs them.
-    if name != "AsyncCoordinationClient":
-        raise AttributeError(name)
-    from posthouse.clients.coordination.async_client import AsyncCoordinationClient
+#: Commands that only ask once do without what these import.
+_LATE = {"AsyncCoordinationClient": "async_client", "ManagedGateway": "gateway"}
 
-    return AsyncCoordinationClient
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(name)
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
