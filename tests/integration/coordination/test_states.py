@@ -116,13 +116,19 @@ def test_a_tui_is_prompted_and_interrupted(house: House, server: Served) -> None
     assert len(house.truth(tui).prompts()) == 2
 
 
+def surface(server: Served) -> Any:
+    """What the TUI's screen means now."""
+    return asked(server, f"{TUI}/state/detail")["detail"]["parsed_surface"]
+
+
 def prompted_and_interrupted(house: House, server: Served, prompts: list[str], way: str) -> None:
     """Give the TUI the last of *prompts*, and interrupt it before and after."""
     tui = house.sessions[0]
     idle = interrupt(server, TUI)
     accepted = submit(server, TUI, f" {prompts[-1]}\n")
     house.truth(tui).wait(lambda log: log.prompts() == prompts)
-    house.until(lambda: asked(server, f"{TUI}/state")["turn"]["phase"] == "active")
+    # Until its screen shows the turn, too: what was only noted can't be interrupted yet.
+    house.until(lambda: surface(server)["business_state"] == "working")
     active = asked(server, f"{TUI}/state")
     ended = interrupt(server, TUI)
     house.until(lambda: asked(server, f"{TUI}/state")["last_turn"]["result"] == "interrupted")
