@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,10 @@ from posthouse.web.server import Server, bind
 
 if TYPE_CHECKING:
     from posthouse.sessions.agents import Agents
+
+
+#: Threads wait for tmux and for disks, not for the processor: one that starts a turn may wait for seconds.
+_THREADS = 64
 
 
 class AlreadyServed(Conflict):
@@ -62,6 +67,7 @@ def _run(
     for folder in ("run", "logs"):
         files.private_folder(root / folder)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        loop.get_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="server"))
         loop.run(_serve(_agents(given, environment), listener, root, environment))
 
 

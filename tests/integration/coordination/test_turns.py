@@ -172,3 +172,20 @@ def test_asked_twice_under_one_id_a_turn_is_taken_once(server: Served, agents: A
     assert ended(server, "turn-given")["history_summary"] == "once"
     assert server.post(f"{AGENT}/turns", {"prompt": "x"}, {names.TURN_ID_HEADER: "../x"}).status == 422
     assert len(list(gpu.turns_root.glob("turn-*"))) == 1
+
+
+def test_a_disk_that_refuses_is_said_to_and_nothing_stands_in_the_way_later(
+    server: Served, gpu: Session
+) -> None:
+    """503, whether the record or the turn itself can't be written; the next turn is taken."""
+    kept = folder_of(server, gpu)
+    kept.mkdir(parents=True)
+    for in_the_way in (kept / mf.TURNS, gpu.turns_root):
+        in_the_way.write_text("")
+        refused = server.post(f"{AGENT}/turns", {"prompt": "[[say no]]"})
+        assert (refused.status, [*refused.json]) == (503, ["detail"])
+        in_the_way.unlink()
+
+    taken = server.post(f"{AGENT}/turns", {"prompt": "[[say yes]]"})
+    assert ended(server, taken.json["turn_id"])["history_summary"] == "yes"
+    assert len([*(kept / mf.TURNS).iterdir()]) == 1

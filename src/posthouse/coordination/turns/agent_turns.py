@@ -88,16 +88,15 @@ class AgentTurns:
 
     async def _submit(self, session: Session, prompt: Prompt, *, asked_by_gateway: bool) -> mf.TurnRecord:
         async with self._follower.lock:
-            known = prompt.turn_id and await self.book.find(prompt.turn_id, session)
-            is_waiting = self.book.waiting is not None and self.book.waiting.turn_id == prompt.turn_id
-            if known and (known.is_final or not is_waiting or telling.is_ordered(known)):
+            known = await self.book.find(prompt.turn_id, session) if prompt.turn_id else None
+            if known and not await self._is_to_begin(known):
                 return known
             # What a gateway asks for goes before what waits there: its queue has the order.
             await self._require_idle(session, minds_waiting=not asked_by_gateway)
             order = await asyncio.to_thread(starting.ordered, session, prompt)
-            record = telling.new_record(self.book.agent, session, order.turn_id, order.turn_index)
             if known:
                 return await self._start(session, structs.replace(known, turn_index=order.turn_index), order)
+            record = telling.new_record(self.book.agent, session, order.turn_id, order.turn_index)
             if asked_by_gateway:
                 record = structs.replace(record, diagnostics={ASKED_BY_GATEWAY: "true"})
             await self.book.begin(record)
@@ -123,9 +122,11 @@ class AgentTurns:
                 await self.book.drop(record)
                 raise
             record = structs.replace(record, diagnostics={GATEWAY_REQUEST: request_id})
+            # From here on the gateway has it; a server that finds no id of it calls it off.
+            self.book.waiting = record
+            self._follower.follow(record)
             await self.book.wait(record)
             crashpoints.reach("turn admitted")
-        self._follower.follow(record)
         return record
 
     async def _interrupt(self, session: Session | None) -> mf.TurnRecord | None:
@@ -174,15 +175,23 @@ class AgentTurns:
         except (Conflict, Unavailable):
             await self._did_not_start(record)
             raise
-        except PosthouseError as error:
+        except (OSError, PosthouseError) as error:
             await self._did_not_start(record)
             raise NotOperable(str(error)) from error
+        self._follower.follow(record)  # first: whatever the disk says now, its end is recorded
         running = await asyncio.to_thread(telling.seen, record)
-        is_waiting = self.book.waiting is not None and self.book.waiting.turn_id == record.turn_id
-        await (self.book.promote(running) if is_waiting else self.book.mark(running))
+        await (self.book.promote(running) if self._is_waiting(record) else self.book.mark(running))
         self._follower.began(running)
-        self._follower.follow(running)
         return running
+
+    async def _is_to_begin(self, known: mf.TurnRecord) -> bool:
+        """Whether a turn is the one that waits, so that whoever asks for it has it started."""
+        if known.is_final or not self._is_waiting(known):
+            return False
+        return not await asyncio.to_thread(telling.is_ordered, known)
+
+    def _is_waiting(self, record: mf.TurnRecord) -> bool:
+        return self.book.waiting is not None and self.book.waiting.turn_id == record.turn_id
 
     async def _did_not_start(self, record: mf.TurnRecord) -> None:
         if await asyncio.to_thread(telling.is_ordered, record):
@@ -191,5 +200,12 @@ class AgentTurns:
             await self.book.drop(record)
 
     async def _surely(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of *work*, which goes on when its caller does not wait for it any more."""
-        return await asyncio.shield(self._follower.spawn(work))
+        """The result of *work*, which goes on when its caller does not wait for it any more.
+
+        Raises:
+            NotOperable: The disk refused.
+        """
+        try:
+            return await asyncio.shield(self._follower.spawn(work))
+        except OSError as error:
+            raise NotOperable(f"the server can't keep its records: {error}") from error
