@@ -10,15 +10,21 @@ import pytest
 from posthouse.driving.adapter import Prompt
 from posthouse.gateway.mail.notifier import context
 from posthouse.support import clock
-from posthouse.terminal.screen import ChatDiagnostic
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.mail_house import House, Opened
+from posthouse.tools.codex.profile import TOOL as CODEX
+from posthouse.tools.packs import captures
 from posthouse.tools.scripted.profile import TOOL
 
-_SPOILED: dict[str, Any] = {
-    "chat_context": "degraded",
-    "chat_diagnostic": ChatDiagnostic(error_type="codex_remote_compact_server_error", preview="■ Error"),
-}
+
+def _read(capture: str) -> dict[str, Any]:
+    """What a recorded screen of the real Codex says of its conversation."""
+    surface = CODEX.read_surface(captures.screen(captures.folder_of("codex"), capture))
+    names = ("chat_context", "chat_diagnostic", "outcome", "error_kind")
+    return {name: getattr(surface, name) for name in names}
+
+
+_SPOILED = _read("compact-failed-server")
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +89,7 @@ def test_a_compaction_that_ends_in_an_error_wakes_nobody(
 
     async def carry_out(agent: FakeAgent, prompt: Prompt, **more: Any) -> None:
         await got(agent, prompt, **more)
-        agent.show("ready", outcome="error")
+        agent.show("ready", **_read("plain-error"))
 
     monkeypatch.setattr(FakeAgent, "carry_out", carry_out)
 
