@@ -47,8 +47,13 @@ def test_a_tui_is_asked_and_each_way_that_can_go_has_its_word(posthouse: "Comman
         *("--subject", "s", "--body-file", "long"),
     )
     posthouse.tmux("kill-session", "-t", launched["tmux_session_name"])
-    wait_for(lambda: posthouse.json(*_CHECK)["status"] == "tui_error")
-    gone = posthouse.json(*_CHECK)
+    gone: dict[str, Any] = {}
+
+    def is_gone() -> bool:
+        gone.update(posthouse.json(*_CHECK))
+        return str(gone["status"]) == "tui_error"
+
+    wait_for(is_gone)
 
     asked = {name: sent[name] for name in ("request_id", "operation", "transport", "principal_id", "address")}
     assert sent["preview_result"] == {**asked, "result": {}}
