@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from posthouse import __version__
+from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
@@ -273,11 +274,7 @@ def test_a_secret_reaches_the_agent_and_nothing_else(posthouse: "Commands") -> N
     )
     posthouse.ok("agents", "prompt", "one", "--wait", "[[say x]]")
     answer = posthouse.ok("agents", "prompt", "one", "--wait", "[[secret TOKEN]]")
-    holders = [
-        path
-        for path in posthouse.folder.rglob("*")
-        if path.is_file() and secret.encode() in path.read_bytes()
-    ]
+    holders = files_with(posthouse.folder, secret.encode())
 
     assert hashlib.sha256(secret.encode()).hexdigest()[:8] in answer
     assert [(path.name, path.stat().st_mode & 0o777) for path in holders] == [("launch-env.json", 0o600)]

@@ -1,5 +1,6 @@
 """Starting an agent in its terminal: at launch, and again at every relaunch."""
 
+import time
 from pathlib import Path
 
 from msgspec import structs
@@ -17,7 +18,10 @@ from posthouse.terminal.pane import Pane
 from posthouse.tools.tool import Chat, Launch
 
 #: A program that can't run says so at once; later deaths are the gateway's to see.
-_EARLY_DEATH_SECONDS = 0.2
+EARLY_DEATH_SECONDS = 0.2
+#: tmux shows a program's last words a moment after its end.
+_LAST_WORDS_SECONDS = 2.0
+_LOOK_SECONDS = 0.02
 
 
 class AgentDied(Unavailable):
@@ -74,11 +78,18 @@ def start_tui(made: Session, pane: Pane, chat: Chat) -> Session:
         working_directory=Path(made.manifest.working_directory),
     )
     crashpoints.reach("program started")
-    if processes.wait_exit(started.pid, seconds=_EARLY_DEATH_SECONDS):
-        rows = [row.strip() for row in terminal.capture(made.tmux, started.pane_id).rows]
-        said = " / ".join(row for row in rows if row)[-400:]
+    if processes.wait_exit(started.pid, seconds=EARLY_DEATH_SECONDS):
+        said = _last_words(made, started)
         raise AgentDied(f"{made.manifest.tool} ended as soon as it was started: {said or 'it said nothing'}")
     return session.update(made, lambda manifest: with_pane(manifest, started))
+
+
+def _last_words(made: Session, pane: Pane) -> str:
+    """What the program said before it ended."""
+    deadline = time.monotonic() + _LAST_WORDS_SECONDS
+    while not (screen := terminal.capture(made.tmux, pane.pane_id)).dead and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+    return " / ".join(row.strip() for row in screen.rows if row.strip())[-400:]
 
 
 def open_terminal(made: Session, roots: Roots) -> Pane:

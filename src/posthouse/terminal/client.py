@@ -19,6 +19,8 @@ _INHERITED = frozenset(
 )
 _DESKTOP = frozenset(("DISPLAY", "WAYLAND_DISPLAY", "SSH_AUTH_SOCK"))
 _INHERITED_PREFIXES = ("LC_", "XDG_")
+#: A server that does not answer for so long is called frozen.
+LIMIT_SECONDS = 5.0
 _NO_SERVER = (
     *("no server running", "error connecting to", "server exited", "lost server"),
     # What a server says that lost its last session and is about to leave.
@@ -91,9 +93,9 @@ USERS_OWN = Server()
 class Tmux:
     """Commands for one server, each answered or failed within the time limit."""
 
-    def __init__(self, server: Server = USERS_OWN, *, timeout_seconds: float = 5.0) -> None:
+    def __init__(self, server: Server = USERS_OWN, *, timeout_seconds: float | None = None) -> None:
         self.server = server
-        self._timeout_seconds = timeout_seconds
+        self._timeout_seconds = LIMIT_SECONDS if timeout_seconds is None else timeout_seconds
 
     def run(self, *command: str) -> str:
         """Run one command by a process of its own; its arguments are visible in `ps`.

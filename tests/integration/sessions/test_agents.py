@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,16 +27,26 @@ from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.sessions.start import AgentDied
 from posthouse.support import processes
+from posthouse.terminal import client
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
 from posthouse.testing.companions import NoCompanions
-from posthouse.testing.waiting import LIMIT_SECONDS
+from posthouse.testing.searching import files_with
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
 
 @pytest.fixture
 def agents(tmp_path: Path, tmux_server: Server) -> Agents:
     roots = Roots(registry=tmp_path / "registry", runtime=tmp_path / "runtime", mailbox=tmp_path / "mailbox")
     return Agents(roots, Registry(roots.registry), tmux_server, NoCompanions())
+
+
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """Have tmux called frozen that does not answer for a moment."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(client, "LIMIT_SECONDS", 0.5)
+        yield
 
 
 def _spec(folder: Path, name: str = "gpu", *, headless: bool = True, **more: object) -> LaunchSpec:
@@ -148,7 +159,7 @@ def test_relaunch_starts_the_same_session_again(agents: Agents, tmp_path: Path) 
     assert again.root == made.root
     assert agents.find(name="gpu").record.generation_id == generation
     pane = terminal.agent_pane(again.tmux, again.tmux_session_name)
-    assert b"TOKEN=t0p" in Path(f"/proc/{pane.pid}/environ").read_bytes().split(b"\0")
+    wait_for(lambda: processes.has_variable(pane.pid, "TOKEN", "t0p"))
 
 
 def test_after_a_reboot_what_was_active_comes_back(agents: Agents, tmp_path: Path) -> None:
@@ -248,6 +259,7 @@ def test_a_program_that_dies_at_once_leaves_nothing(
     agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error has the program's last words; record, folders and terminal are gone."""
+    monkeypatch.setattr(start, "EARLY_DEATH_SECONDS", LIMIT_SECONDS)  # however long it takes to find out
     with pytest.raises(AgentDied, match=r"unrecognized|unknown|usage"):
         agents.launch(_spec(tmp_path, headless=False, args=("--no-such-option",)))
 
@@ -261,8 +273,8 @@ def test_secrets_reach_the_program_and_nothing_else(agents: Agents, tmp_path: Pa
     made = agents.launch(_spec(tmp_path, headless=False, environment={"API_KEY": "s3cr3t-value"}))
     pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
 
-    assert b"API_KEY=s3cr3t-value" in Path(f"/proc/{pane.pid}/environ").read_bytes().split(b"\0")
-    holding = [path for path in tmp_path.rglob("*") if path.is_file() and b"s3cr3t" in path.read_bytes()]
+    wait_for(lambda: processes.has_variable(pane.pid, "API_KEY", "s3cr3t-value"))
+    holding = files_with(tmp_path, b"s3cr3t")
     assert holding == [made.root / "launch-env.json"]
     assert holding[0].stat().st_mode & 0o777 == 0o600
     tmux = made.tmux
@@ -441,7 +453,7 @@ def test_a_frozen_tmux_server_gives_an_error_not_a_hang(
     """Listing says unknown with the reason; launching is refused with nothing written."""
     stuck = Agents(agents.roots, agents.registry, frozen_tmux_server, NoCompanions())
 
-    with pytest.raises(TmuxFrozen):
+    with _impatient(), pytest.raises(TmuxFrozen):
         stuck.launch(_spec(tmp_path))
 
     assert not (tmp_path / "runtime").exists()
@@ -453,13 +465,14 @@ def test_an_agent_on_a_frozen_server_is_left_as_it_is(agents: Agents, tmp_path: 
     server_pid = int(Tmux(agents.server).run("display-message", "-p", "#{pid}"))
     os.kill(server_pid, signal.SIGSTOP)
     try:
-        stuck = agents.find(name="gpu")
-        before = agents.registry.records()
-        for act in (agents.stop, agents.relaunch):
+        with _impatient():
+            stuck = agents.find(name="gpu")
+            before = agents.registry.records()
+            for act in (agents.stop, agents.relaunch):
+                with pytest.raises(Unreachable, match="did not answer"):
+                    act(stuck)
             with pytest.raises(Unreachable, match="did not answer"):
-                act(stuck)
-        with pytest.raises(Unreachable, match="did not answer"):
-            agents.launch(_spec(tmp_path), replace_existing=True)
+                agents.launch(_spec(tmp_path), replace_existing=True)
     finally:
         os.kill(server_pid, signal.SIGCONT)
 

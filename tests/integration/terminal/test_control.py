@@ -59,10 +59,8 @@ async def _soon(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def _attached(
-    server: Server, *, output: bool = True, seconds: float = 5.0
-) -> AsyncIterator[ControlClient]:
-    client = await ControlClient.attach(server, "gpu", output=output, timeout_seconds=seconds)
+async def _attached(server: Server, *, output: bool = True) -> AsyncIterator[ControlClient]:
+    client = await ControlClient.attach(server, "gpu", output=output, timeout_seconds=LIMIT_SECONDS)
     try:
         yield client
     finally:
@@ -281,7 +279,8 @@ def test_a_server_that_freezes_and_thaws_keeps_the_order_of_replies(
     server_pid = int(tmux.run("display-message", "-p", "#{pid}"))
 
     async def ask() -> str:
-        async with _attached(tmux_server, seconds=0.3) as client:
+        async with _attached(tmux_server) as client:
+            client._timeout_seconds = 0.3  # now that it has arrived, which may take longer
             os.kill(server_pid, signal.SIGSTOP)
             try:
                 with pytest.raises(TmuxFrozen):
