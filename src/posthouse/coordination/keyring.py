@@ -14,8 +14,6 @@ from posthouse.support import files
 from posthouse.web import token
 from posthouse.web.scopes import SCOPES, Scope
 
-#: The tokens that the first start makes.
-FIRST = "default"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
 
@@ -66,7 +64,7 @@ class Keyring:
             is_new = not folder.exists()
             files.private_folder(folder)
             if is_new:
-                token.make(folder / FIRST)
+                token.make(folder / f"default-{folder.name}")
 
     def listed(self) -> Iterator[Token]:
         """Every token, by scope and name."""

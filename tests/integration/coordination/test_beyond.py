@@ -82,7 +82,7 @@ def _port_of(servers: Path, server: subprocess.Popen[bytes]) -> int:
 def test_a_token_allows_what_its_scope_says_for_as_long_as_it_is_there(far: Far) -> None:
     """Nobody without one is served; the tokens of the first start are in files; a revoked one is refused."""
     prompt, shutdown = "/houmao/agents/nobody/requests", "/houmao/server/shutdown"
-    scopes = {scope: far.token("default", scope) for scope in ("read", "prompt", "admin")}
+    scopes = {scope: far.token(f"default-{scope}", scope) for scope in ("read", "prompt", "admin")}
 
     assert far.ask("GET", "/health", None)[0] == 401
     assert far.ask("GET", "/health", "x" * 43) == [401, "That is not the token"]

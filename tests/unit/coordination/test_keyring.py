@@ -21,9 +21,9 @@ def test_the_first_start_makes_one_of_each_scope_and_no_later_one_does(tmp_path:
 
     made = [*tokens.listed()]
     assert [(one.name, one.scope) for one in made] == [
-        ("default", "read"),
-        ("default", "prompt"),
-        ("default", "admin"),
+        ("default-read", "read"),
+        ("default-prompt", "prompt"),
+        ("default-admin", "admin"),
     ]
     assert {stat.S_IMODE(one.path.stat().st_mode) for one in made} == {0o600}
     made[2].path.unlink()
