@@ -232,7 +232,8 @@ def _ask(server: ServerProcess, method: str, path: str, body: object = None) -> 
 
 def _unaccounted(server: ServerProcess, agents: list[dict[str, Any]]) -> int:
     """How often a turn's record and what its agent received contradict each other; each is told."""
-    wrong = []
+    wrong: list[str] = []
+    kinds: Counter[str] = Counter()
     for agent in agents:
         kept = server.root / mf.MANAGED_AGENTS / agent["tracked_agent_id"]
         # A turn is told to be over when its artifacts say so; its last record follows.
@@ -240,12 +241,13 @@ def _unaccounted(server: ServerProcess, agents: list[dict[str, Any]]) -> int:
         received = Counter(TruthLog(Path(agent["home"]) / "truth.jsonl").prompts())
         for path in sorted((kept / mf.TURNS).glob("*.json")):
             record = json.loads(path.read_bytes())
+            kinds[record["status"]] += 1
             times = received.pop(_prompt_of(record), 0)
             if not _is_possible(record, times):
                 wrong.append(f"received {times} times: {record}")
         wrong += [f"{agent['tracked_agent_id']} received {prompt!r} without a turn" for prompt in received]
-    for line in wrong:
-        print(line)
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    print(f"records: {told}", *wrong, sep="\n")
     return len(wrong)
 
 
