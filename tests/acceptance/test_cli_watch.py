@@ -55,7 +55,10 @@ class Lines:
 
 
 def test_watching_goes_on_over_the_gateways_death(posthouse: "Commands") -> None:
-    """Every event is shown once, those of the time between two gateways too; Ctrl-C ends it."""
+    """Every event is shown once, those of the time between two gateways too; without a name, all agents are.
+
+    Ctrl-C ends either.
+    """
     posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--headless")
     with Lines(posthouse.start("agents", "watch", "one", "--since", "start", "--json")) as watching:
         posthouse.ok("agents", "prompt", "one", "--wait", "[[say one]]")
@@ -66,12 +69,18 @@ def test_watching_goes_on_over_the_gateways_death(posthouse: "Commands") -> None
         posthouse.ok("agents", "prompt", "one", "--wait", "[[say two]]")
         watching.until(lambda seen: _completed(seen) == 2)
         code = watching.end()
+    with Lines(posthouse.start("agents", "watch", "--json")) as everybody:
+        everybody.until(lambda seen: any('"last_outcome": "success"' in line for line in seen))
+        posthouse.ok("agents", "stop", "one")
+        everybody.until(lambda seen: '"gone": true' in seen[-1])
+        code_of_all = everybody.end()
 
     (events,) = posthouse.folder.rglob("events.jsonl")
     shown = [json.loads(line) for line in watching.seen]
     ids = [event.pop("event_id") for event in shown]
     assert shown == [json.loads(line) for line in events.read_text().splitlines()][: len(shown)]
-    assert (len(set(ids)), code) == (len(ids), 130)
+    assert (len(set(ids)), code, code_of_all) == (len(ids), 130, 130)
+    assert {json.loads(line)["agent_name"] for line in everybody.seen} == {"one"}
 
 
 def _completed(seen: list[str]) -> int:

@@ -6,6 +6,7 @@ from importlib import resources
 from posthouse.cli import dispatch, options, tree
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
+from posthouse.contracts import names
 
 SHELLS = ("bash", "zsh", "fish")
 _STYLE_WORDS = ("--json", "--print-plain", "--print-json", "--print-fancy")
@@ -73,5 +74,11 @@ def _choices(action: argparse.Action) -> list[str]:
 
 def _agents(call: Call, *, ids: bool) -> list[str]:
     # From the registry alone: completion must not wait for tmux.
-    records = call.wiring.registry.records()
-    return sorted({record.agent_id if ids else record.agent_name for record in records})
+    registry = call.wiring.registry
+    known = {record.agent_id if ids else record.agent_name for record in registry.records()}
+    if (registry.root / names.EXTERNAL_AGENTS).is_dir():
+        from posthouse.sessions.externals import Externals
+
+        far = Externals(registry.root).records()
+        known |= {record.external_agent_id if ids else record.local_name for record in far}
+    return sorted(known)
