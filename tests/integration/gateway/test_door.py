@@ -17,6 +17,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.testing import beyond
 from posthouse.testing.beyond import BEYOND, Network
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.searching import files_with
 from posthouse.testing.served import Served, serving, session_in
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import connection, door
@@ -116,12 +117,7 @@ def test_beyond_loopback_the_token_is_needed(network: Network, everywhere: Serve
     assert [answer.status for answer in answers] == [200, 403, 401, 401, 401, 200, 403, 503, 503]
     assert answers[2].headers["www-authenticate"] == "Bearer"
     assert answers[5].body == HEALTHY
-    assert shown not in _everything_but_the_token(everywhere.root)
-
-
-def _everything_but_the_token(root: Path) -> str:
-    kept = [path for path in root.rglob("*") if path.is_file() and path.name != gf.TOKEN]
-    return "".join(path.read_text(encoding="latin-1") for path in kept)
+    assert files_with(everywhere.root, shown.encode()) == [everywhere.root / gf.TOKEN]
 
 
 @pytest.mark.needs_host("network namespace")

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import stat
 import subprocess
 import sys
 from typing import Any
@@ -17,6 +16,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.sessions import session as sessions
 from posthouse.terminal import session as terminal
+from posthouse.testing.searching import modes_below
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
@@ -164,10 +164,7 @@ def test_files_are_the_owners_alone(house: House) -> None:
     session = house.launch(headless=True)
     house.attach(session)
 
-    modes = {
-        str(path.relative_to(session.gateway_root)): stat.S_IMODE(path.stat().st_mode)
-        for path in session.gateway_root.rglob("*")
-    }
+    modes = modes_below(session.gateway_root)
     assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
 
 
