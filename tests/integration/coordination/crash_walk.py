@@ -26,7 +26,7 @@ from posthouse.testing.truth import TruthLog
 
 AGENT = "walker"
 _LOG = logging.getLogger("walk")
-_LIMIT_SECONDS = 120
+_LIMIT_SECONDS = 180
 #: Steps inside one write: a file is there whole or not at all, and `wrote` says that it is. Those of a turn's
 #: own folder are walked in `integration/turns`.
 _INSIDE = ("write ", "fsync ", "rename ", "wrote prompt.txt", "wrote order.json", "wrote .last")

@@ -15,7 +15,7 @@ from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server
 from posthouse.testing.coordination import Served, serving
 from posthouse.testing.house import House, house_in
-from posthouse.testing.waiting import wait_for
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 from posthouse.turns import runner
 
 REF = "abcdef012345"
@@ -77,7 +77,7 @@ def test_a_turn_of_an_owned_agent_goes_through_its_gateway_and_back(house: House
 
     client = house.client(gpu)
     request_id = client.submit_prompt("[[say by the gateway]]")["request_id"]
-    receipt = client.receipt(request_id, wait_seconds=60)
+    receipt = client.receipt(request_id, wait_seconds=LIMIT_SECONDS)
     assert (receipt["state"], receipt["result"]["answer"]) == ("completed", "by the gateway")
     assert records(server, REF) == sorted([turn_id, receipt["turn_id"]])
     report = ended(server, AGENT, receipt["turn_id"])
@@ -94,7 +94,7 @@ def test_a_request_that_meets_a_turn_begins_when_the_agent_is_free(house: House,
     assert server.post(f"{AGENT}/turns", {"prompt": "[[say no]]"}).status == HTTPStatus.CONFLICT
     first = client.submit_prompt("[[say first]]")["request_id"]
     running.interrupt()
-    assert client.receipt(first, wait_seconds=60)["state"] == "completed"
+    assert client.receipt(first, wait_seconds=LIMIT_SECONDS)["state"] == "completed"
     assert house.truth(gpu).prompts().count("[[say first]]") == 1
 
 

@@ -24,7 +24,7 @@ from posthouse.sessions.session import Session
 from posthouse.turns import runner
 from posthouse.turns.runner import TurnActive
 
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 180
 HELLO = Prompt(text="[[say hello]]")
 
 
