@@ -143,11 +143,19 @@ class Exchange:
             self._note(name.lower(), value)
         if self.is_last and _CLOSE not in lines:
             lines.append(_CLOSE)
-        if self._is_chunked is None and self.scope["method"] != "HEAD" and status not in (204, 304):
+        if self._is_chunked is None and self._has_chunks(status):
             self._is_chunked = True
             lines.append(b"transfer-encoding: chunked")
         lines.append(b"\r\n")
         self._line.transport.write(b"\r\n".join(lines))
+
+    def _has_chunks(self, status: int) -> bool:
+        """Whether a body of unknown length goes out in chunks; HTTP/1.0 hears its end from the connection."""
+        return (
+            self.scope["method"] != "HEAD"
+            and status not in (204, 304)
+            and self.scope["http_version"] != "1.0"
+        )
 
     def _note(self, name: bytes, value: bytes) -> None:
         """What a header of the answer means for the connection."""
@@ -171,10 +179,14 @@ class Exchange:
             chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
             self._line.transport.write(chunk + _LAST_CHUNK if is_end else chunk)
             return
-        self._owed_bytes -= len(body)
+        if self._is_chunked is False:
+            self._count(len(body), is_end=is_end)
+        self._line.transport.write(body)
+
+    def _count(self, size: int, *, is_end: bool) -> None:
+        self._owed_bytes -= size
         if self._owed_bytes < 0 or (is_end and self._owed_bytes > 0):
             raise RuntimeError("the body is not as long as its head says")
-        self._line.transport.write(body)
 
 
 @cache  # there are few

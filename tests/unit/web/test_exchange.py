@@ -57,6 +57,7 @@ def exchanged(
     app: ASGIApp,
     *,
     method: str = "GET",
+    version: str = "1.1",
     is_last: bool = False,
     before: Callable[[Exchange], None] = lambda exchange: exchange.end(),
 ) -> FakeLine:
@@ -64,7 +65,8 @@ def exchanged(
     line = FakeLine()
 
     async def played() -> None:
-        exchange = Exchange({"type": "http", "method": method}, line, is_last=is_last, owes_continue=False)
+        scope = {"type": "http", "method": method, "http_version": version}
+        exchange = Exchange(scope, line, is_last=is_last, owes_continue=False)
         before(exchange)
         await exchange.run(app)
 
@@ -102,6 +104,14 @@ def test_an_answer_of_unknown_length_goes_in_chunks() -> None:
         + DATE
         + b"transfer-encoding: chunked\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n"
     )
+
+
+def test_an_old_peer_hears_the_end_from_the_connection() -> None:
+    """HTTP/1.0 knows no chunks."""
+    line = exchanged(_parts, version="1.0", is_last=True)
+
+    assert line.sent.content == b"HTTP/1.1 200 OK\r\n" + DATE + b"connection: close\r\n\r\nonethree"
+    assert line.sent.is_closed
 
 
 def test_the_last_answer_says_so_once_and_closes() -> None:
