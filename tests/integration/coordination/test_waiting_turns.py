@@ -21,8 +21,10 @@ from posthouse.sessions import session as sessions
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
+from posthouse.support import locks
 from posthouse.turns import runner
 from posthouse.turns.runner import TurnActive
+from posthouse.turns.state import LOCK
 
 LIMIT_SECONDS = 180
 HELLO = Prompt(text="[[say hello]]")
@@ -182,3 +184,21 @@ def test_a_gateway_that_went_away_does_not_stand_in_the_way(gpu: Session, tmp_pa
 
     lived(tmp_path, story)
     assert len(runner.turns_of(gpu.turns_root)) == 1
+
+
+def test_a_turn_that_nobody_can_tell_of_yet_is_found_out_later(
+    gpu: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its gateway fell silent while somebody else was starting a turn; it ends up in nobody's way."""
+    monkeypatch.setattr(runner, "_LOCK_SECONDS", 0.1)
+
+    async def story(life: Life) -> None:
+        life.gateway.is_lost = True
+        with locks.hold(gpu.turns_root / LOCK), pytest.raises(GatewayLost):
+            await admitted(life, gpu)
+        over = await life.until_over(life.gateway.accepted[0]["turn_id"])
+        assert over.error == "never started: its gateway fell silent before it said that it has it"
+        taken = await life.turns.submit(gpu, HELLO)
+        assert (await life.until_over(taken.turn_id)).status == "completed"
+
+    lived(tmp_path, story)

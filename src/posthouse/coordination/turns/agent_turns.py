@@ -114,9 +114,8 @@ class AgentTurns:
             try:
                 request_id = await admission.ask(gateway, replace(prompt, turn_id=turn_id))
             except (GatewayLost, GatewayGarbled) as error:
-                if await self._follower.call_off(record, str(error)) is not None:
+                if not await self._has_begun(record, str(error)):
                     raise
-                self._follower.follow(record)  # it has begun all the same
                 return record
             except PosthouseError:
                 await self.book.drop(record)
@@ -128,6 +127,17 @@ class AgentTurns:
             await self.book.wait(record)
             crashpoints.reach("turn admitted")
         return record
+
+    async def _has_begun(self, record: mf.TurnRecord, reason: str) -> bool:
+        """Whether a turn whose gateway did not answer has begun all the same; otherwise it never does."""
+        try:
+            has_begun = await self._follower.call_off(record, reason) is None
+        except TurnActive:  # somebody is starting a turn: whether it is this one is found out in a moment
+            self._follower.follow(record)
+            return False
+        if has_begun:
+            self._follower.follow(record)
+        return has_begun
 
     async def _interrupt(self, session: Session | None) -> mf.TurnRecord | None:
         async with self._follower.lock:  # a turn that is being started has no artifacts to be interrupted by

@@ -134,14 +134,22 @@ class Follower:
 
     async def _waited(self, record: mf.TurnRecord) -> bool:
         """Wait until the gateway has begun a turn, or never will. True: it won't, and that is recorded."""
-        gateway = await self.gateway()
-        if gateway is None:
-            raise NoGatewayNow("its gateway is away; it begins when that is back")
-        told = await admission.asked(gateway, record.diagnostics[GATEWAY_REQUEST])
-        if not told.is_over:
+        reason = await self._why_never(record)
+        if reason is None:
             return False
         async with self.lock:
             waiting = self._book.waiting
             if waiting is None or waiting.turn_id != record.turn_id:
                 return self._book.active is None or self._book.active.turn_id != record.turn_id
-            return await self.call_off(waiting, told.reason) is not None
+            return await self.call_off(waiting, reason) is not None
+
+    async def _why_never(self, record: mf.TurnRecord) -> str | None:
+        """Why the gateway won't begin a turn; None: it has or it may, and a while has passed."""
+        request_id = record.diagnostics.get(GATEWAY_REQUEST)
+        if request_id is None:
+            return "its gateway fell silent before it said that it has it"
+        gateway = await self.gateway()
+        if gateway is None:
+            raise NoGatewayNow("its gateway is away; it begins when that is back")
+        told = await admission.asked(gateway, request_id)
+        return told.reason if told.is_over else None
