@@ -9,7 +9,8 @@ import struct
 _NETLINK_SOCK_DIAG = 4
 _BY_FAMILY = 20
 _REQUEST = 1
-_ESTABLISHED = 1
+#: Established, or the peer has said all and still listens (FIN_WAIT1, FIN_WAIT2).
+_STANDING = (1, 4, 5)
 _ALL_STATES = 0xFFFFFFFF
 _NO_COOKIE = b"\xff" * 8
 _KERNEL = (0, 0)
@@ -52,8 +53,8 @@ def uid_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
 def owner(answer: bytes, ends: bytes) -> int | None:
     """The user whom the kernel's *answer* names for the connection between *ends*.
 
-    None for an error, for another connection than was asked for, for one that is not established, and
-    for one that no process holds any more.
+    None for an error, for another connection than was asked for, for one that no longer stands, and for
+    one that no process holds any more.
     """
     if len(answer) < _ANSWER_BYTES or _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
         return None
@@ -62,4 +63,4 @@ def owner(answer: bytes, ends: bytes) -> int | None:
     # Without an exact match the kernel may offer a listener instead.
     is_exact = answer[place : place + _ENDS] == ends
     _, _, _, uid, inode = _ANSWER_TAIL.unpack_from(answer, place + _CONNECTION.size)
-    return int(uid) if is_exact and state == _ESTABLISHED and inode else None
+    return int(uid) if is_exact and state in _STANDING and inode else None

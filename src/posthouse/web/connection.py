@@ -125,6 +125,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Whether to stay: a peer that has said all may still want to hear the answer."""
         self._await_nothing()
+        self.transport.flush()  # the loop closes what is below ours when we do not stay
         newest = self._newest
         if newest is None or newest.is_over or not newest.is_whole:
             return False
@@ -136,7 +137,7 @@ class Connection(asyncio.Protocol):
     def on_request(self, opening: Opening) -> None:
         if len(self._waiting) >= _MAX_WAITING:
             raise Unreadable(None)  # what waits is answered, then the connection ends
-        owes_continue = any(
+        owes_continue = opening.version != "1.0" and any(
             name == b"expect" and value.lower() == b"100-continue" for name, value in opening.headers
         )
         self._newest = Exchange(

@@ -34,7 +34,7 @@ class PartingTransport(asyncio.Transport):
 
     def close(self) -> None:
         """Close as above. A second call does not wait."""
-        self._flush()
+        self.flush()
         if self._last_moment is None and self._is_sending() and not self._transport.is_closing():
             self._transport.write_eof()
             self._transport.resume_reading()
@@ -60,13 +60,14 @@ class PartingTransport(asyncio.Transport):
         if self.is_closing():
             return
         if not self._held:
-            asyncio.get_running_loop().call_soon(self._flush)
+            asyncio.get_running_loop().call_soon(self.flush)
         self._held.append(data)
         self._held_bytes += len(data)
         if self._held_bytes > _MAX_HELD_BYTES:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Let go out what is held back for the end of this round."""
         held, self._held, self._held_bytes = self._held, [], 0
         if held and not self._transport.is_closing():  # uvloop raises there; nobody hears us any more
             self._transport.write(b"".join(held))

@@ -44,12 +44,12 @@ def test_a_closed_peer_is_nobody(pair: Pair) -> None:
     assert peers.uid_of(peer, here) is None
 
 
-def test_a_peer_that_stopped_sending_is_nobody(pair: Pair) -> None:
-    """Somebody still holds it, but it is not established."""
+def test_a_peer_that_stopped_sending_is_its_users(pair: Pair) -> None:
+    """Somebody still holds it, to hear the answer."""
     caller, _, peer, here = pair
     caller.shutdown(socket.SHUT_WR)
 
-    assert peers.uid_of(peer, here) is None
+    assert peers.uid_of(peer, here) == os.getuid()
 
 
 def test_a_connection_that_never_was_is_nobodys(pair: Pair) -> None:
@@ -68,7 +68,8 @@ def answer(*, kind: int = FOUND, ends: bytes = ENDS, state: int = ESTABLISHED, i
 ANSWERS = {
     "an established connection with an inode": (answer(), 1000),
     "no inode": (answer(inode=0), None),
-    "finishing": (answer(state=FIN_WAIT), None),
+    "finishing": (answer(state=FIN_WAIT), 1000),
+    "finishing, and nobody holds it": (answer(state=FIN_WAIT, inode=0), None),
     "over": (answer(state=TIME_WAIT), None),
     "a listener": (answer(state=LISTEN), None),
     "another port": (answer(ends=OTHER_PORT), None),

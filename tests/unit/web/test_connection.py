@@ -1,0 +1,78 @@
+"""What a connection says to a peer, by what comes on it."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from posthouse.web import door
+from posthouse.web.connection import Connection
+from posthouse.web.house import House
+
+
+class Recorded(asyncio.Transport):
+    """Keeps what was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += data
+
+    def close(self) -> None: ...
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 1)
+
+
+async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
+    body = await Request(scope, receive).body()
+    await PlainTextResponse(body)(scope, receive, send)
+
+
+@pytest.fixture(autouse=True)
+def our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every peer is our own user."""
+    monkeypatch.setattr(door, "peer_of", lambda *_: "own")
+
+
+def heard_of(request: bytes) -> bytes:
+    """What a peer hears that sends *request*, and its end one round of the loop later."""
+
+    async def all_of_it() -> bytes:
+        transport = Recorded()
+        connection = Connection(House(logging.getLogger("test")), _echo)
+        connection.connection_made(transport)
+        connection.data_received(request)
+        await asyncio.sleep(0)
+        connection.eof_received()
+        heard = transport.written
+        connection.connection_lost(None)
+        return heard
+
+    return asyncio.run(all_of_it())
+
+
+def test_a_peer_that_stops_sending_hears_what_was_answered() -> None:
+    """The answer is complete, but not yet below, when the end of what comes is told."""
+    heard = heard_of(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+
+    assert heard.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize(
+    ("version", "first"), [("1.1", b"HTTP/1.1 100 Continue"), ("1.0", b"HTTP/1.1 200 OK")]
+)
+def test_only_who_knows_it_is_told_to_go_on(version: str, first: bytes) -> None:
+    """HTTP/1.0 has no answers before the answer."""
+    head = f"POST / HTTP/{version}\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi"
+
+    assert heard_of(head.encode()).partition(b"\r\n")[0] == first
