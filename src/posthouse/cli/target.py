@@ -15,6 +15,7 @@ from posthouse.sessions.liveness import Agent
 
 if TYPE_CHECKING:
     from posthouse.cli.call import Call
+    from posthouse.clients.coordination.answers import Identity
 
 _SCOPES = ("single", "self")
 
@@ -51,7 +52,7 @@ def find(call: "Call") -> Agent:
     """
     agents, selection = call.wiring.agents, call.selection
     if call.pair_port is not None:
-        return agents.find(agent_id=call.server().agent(selection.value).tracked_agent_id)
+        return agents.find(agent_id=_id_here(call.server().agent(selection.value)))
     try:
         return _current(call) if selection.kind == "self" else _chosen(agents, selection)
     except AmbiguousName as error:
@@ -62,6 +63,13 @@ def find(call: "Call") -> Agent:
         raise WhichOne(error.name, error.candidates, commands) from error
     except AgentNotFound as error:
         raise NoSuchAgent(error.wanted, error.known, _advice(call.prog, error)) from error
+
+
+def _id_here(who: "Identity") -> str:
+    """The id in this machine's registry; that of another machine's agent may be somebody else's here."""
+    if who.external_agent_id is None and who.agent_id is not None:
+        return who.agent_id
+    return who.tracked_agent_id
 
 
 def command_for(call: "Call", verb: str, name: str, agent_id: str) -> str:

@@ -18,6 +18,7 @@ from posthouse.contracts.gateway_http import (
     GatewayStatus,
     NonBlank,
     Query,
+    Trimmed,
     Wire,
 )
 from posthouse.contracts.gateway_tui_http import (
@@ -316,7 +317,7 @@ class Launched(Wire):
 class TurnOrder(Wire):
     """Have a headless agent take one turn."""
 
-    prompt: NonBlank
+    prompt: Trimmed
     chat_session: ChatSelector | None = None
     execution: Execution | None = None
 

@@ -56,7 +56,7 @@ def _bound(member: Member) -> tuple[Session, Mailbox]:
     if binding is None:
         raise NoMail(
             f"{name!r} has no mailbox; give it one with "
-            f"`posthouse agents single --agent-id {member.tracked_agent_id} mailbox register`"
+            f"`posthouse agents single --agent-id {member.record.agent_id} mailbox register`"
         )
     return found, binding
 

@@ -74,7 +74,7 @@ class Stops:
     def _stop(self, member: Member) -> str:
         name = member.record.agent_name
         try:
-            agent = self._agents.find(agent_id=member.tracked_agent_id)
+            agent = self._agents.find(agent_id=member.record.agent_id)
         except NotFound as error:
             raise UnknownAgent(f"agent {name!r} was removed meanwhile") from error
         if agent.record.lifecycle.state in ENDED:

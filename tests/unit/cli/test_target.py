@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,6 +64,19 @@ def _call(wiring: Wiring, path: tuple[str, ...], selection: Selection, *rest: st
 def test_an_agent_is_found_by_name_or_id(wiring: Wiring, selection: Selection, agent_id: str) -> None:
     """Short forms take either; selectors mean what they say."""
     assert target.find(_call(wiring, ("agents", "stop"), selection)).agent_id == agent_id
+
+
+@pytest.mark.parametrize(("external_id", "agent_id"), [(None, "b1"), ("tracked", "a1")])
+def test_who_a_server_means_is_found_by_its_id_here(
+    wiring: Wiring, monkeypatch: pytest.MonkeyPatch, external_id: str | None, agent_id: str
+) -> None:
+    """Not by the id that only the server knows; and never by another machine's id."""
+    who = SimpleNamespace(tracked_agent_id="a1", agent_id="b1", external_agent_id=external_id)
+    monkeypatch.setattr(Call, "server", lambda _: SimpleNamespace(agent=lambda _: who))
+    call = _call(wiring, ("agents", "stop"), Selection("any", "writer"))
+    call.arguments.pair_port = 9891
+
+    assert target.find(call).agent_id == agent_id
 
 
 @pytest.mark.parametrize("path", [("agents", "turn", "status"), ("agents", "single", "turn", "status")])

@@ -39,6 +39,13 @@ def test_anything_else_is_refused(body: dict[str, Any]) -> None:
         REQUEST.validate_json(json.dumps(body))
 
 
+def test_a_turns_prompt_is_trimmed() -> None:
+    """What stands around it does not reach the agent; a blank one is refused."""
+    assert wire.TurnOrder.model_validate({"prompt": "  Summarize.\n "}).prompt == "Summarize."
+    with pytest.raises(ValidationError):
+        wire.TurnOrder.model_validate({"prompt": " \n"})
+
+
 def test_a_turn_is_named_only_where_there_is_one() -> None:
     """An answer about a TUI has no fields of a headless turn, not even null ones."""
     common = {

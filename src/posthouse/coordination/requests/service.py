@@ -99,7 +99,7 @@ class Requests:
         if not self._is_live(member):
             raise NotOperable(
                 f"agent {name!r} does not run; start it again with "
-                f"`posthouse agents single --agent-id {member.tracked_agent_id} relaunch`"
+                f"`posthouse agents single --agent-id {member.record.agent_id} relaunch`"
             )
         try:
             return await asyncio.to_thread(sessions.read, Path(member.record.runtime.manifest_path))

@@ -130,9 +130,11 @@ class HeadlessTurns:
 
     async def _operable(self, member: Member) -> Session:
         _require_headless(member)
-        name, session = member.record.agent_name, await self._session(member)
-        if session is None:
-            raise NotOperable(f"agent {name!r} can't be used: {member.problem or 'its manifest is gone'}")
+        name = member.record.agent_name
+        try:
+            session = await asyncio.to_thread(sessions.read, Path(member.record.runtime.manifest_path))
+        except PosthouseError as error:
+            raise NotOperable(f"agent {name!r} can't be used: {error}") from error
         if not self._is_live(member) and not await self._is_there(member, session):
             raise NotOperable(f"agent {name!r} does not run: relaunch it")
         return session
