@@ -24,6 +24,9 @@ from posthouse.terminal.watching import PaneWatch
 #: tmux 3.3 crashes on a paste into a dead pane, and copy mode eats keys: asked in the same breath.
 _TAKES_KEYS = "#{==:#{pane_dead}#{pane_in_mode},00}"
 _LOCK_RETRY_SECONDS = 0.02
+#: CLIs take what follows an Escape sooner than some 50 ms for the rest of one key: a paste would lose its
+#: mark and be taken for typing, a letter would be a shortcut.
+_ALONE_SECONDS = 0.15
 #: A transcript grows without a sign on the screen, so a pending prompt is also looked after by time.
 _LOOK_AGAIN_SECONDS = 0.1
 #: A composer that has stood still this long holds what it will hold, recognisable or not.
@@ -258,6 +261,8 @@ class Typist:
         words = ("send-keys", "-t", self._pane_id, *keys)
         if not await self._client.command_if(self._pane_id, _TAKES_KEYS, words):
             raise KeysNotTaken(self._pane_id)
+        if keys == ("Escape",):
+            await asyncio.sleep(_ALONE_SECONDS)
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[None]:
