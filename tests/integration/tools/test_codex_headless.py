@@ -205,4 +205,4 @@ def _at_work(agent: HeadlessAgent) -> Turn:
 def _sleeps(agent: HeadlessAgent) -> bool:
     """Whether the command that the agent was told to run does."""
     programs = leftovers.users_of(agent.where)
-    return any("sleep\x0020" in leftovers.command_line(each) for each in programs)
+    return any("sleep\x00600" in leftovers.command_line(each) for each in programs)
