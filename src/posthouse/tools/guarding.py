@@ -1,12 +1,30 @@
-"""What every CLI's guard begins with: a prompt as text that a terminal takes for text. Pure."""
+"""What all guards share: prompts that a terminal takes for text, words that are no options. Pure."""
 
 import re
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.tool import UnsafePrompt
 
 _MAX_CHARS = 1_000_000
 # Escape would end the bracketed paste, and everything behind it would be keys.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class LooksLikeOption(InvalidInput):
+    """The CLI would take a caller's word for one of its own options."""
+
+    code = "looks_like_option"
+
+
+def no_option(word: str, what: str) -> str:
+    """*word*, which a caller gave as *what*.
+
+    Raises:
+        LooksLikeOption: It could switch off what guards the agent.
+    """
+    if word.startswith("-"):
+        raise LooksLikeOption(f"{word!r} is no {what}: it begins with '-', as options do")
+    return word
 
 
 def typeable(prompt: str) -> str:

@@ -1,6 +1,7 @@
 """Claude Code's command lines: the TUI's and that of a headless turn. Pure."""
 
 from posthouse.errors import InvalidInput
+from posthouse.tools.guarding import no_option
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
 
 _EFFORTS = ("low", "medium", "high")
@@ -22,6 +23,7 @@ def tui(executable: str, launch: Launch, chat: Chat) -> tuple[str, ...]:
 
     Raises:
         BadReasoningLevel: There is no such level.
+        LooksLikeOption: There is no such conversation.
     """
     return (executable, *_settings(launch, launch.model, launch.reasoning_level), *_chat(chat))
 
@@ -31,6 +33,7 @@ def turn(executable: str, launch: Launch, order: TurnOrder) -> tuple[str, ...]:
 
     Raises:
         BadReasoningLevel: There is no such level.
+        LooksLikeOption: There is no such conversation.
     """
     level = launch.reasoning_level if order.reasoning_level is None else order.reasoning_level
     return (
@@ -85,4 +88,5 @@ def _chat(chat: Chat) -> tuple[str, ...]:
         return ("--continue",)
     if chat.id is None:
         return ()
-    return ("--resume" if chat.mode == "exact" else "--session-id", chat.id)
+    # The value of --resume may be left out, so that an option behind it would be obeyed.
+    return ("--resume" if chat.mode == "exact" else "--session-id", no_option(chat.id, "conversation"))

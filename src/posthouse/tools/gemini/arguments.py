@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from posthouse.tools.gemini import thinking
+from posthouse.tools.guarding import no_option
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder, UnsafePrompt
 
 _MODES: Mapping[Permissions, str] = {"ask": "default", "edits": "auto_edit", "all": "yolo"}
@@ -26,12 +27,17 @@ def tui_arguments(launch: Launch, chat: Chat) -> tuple[str, ...]:
 
     Raises:
         RoleTooLong: The role does not fit in an argument.
+        LooksLikeOption: There is no such model or conversation.
     """
     return (*_common(launch, launch.model), *_chat(chat), *_first_prompt(launch, chat))
 
 
 def turn_arguments(launch: Launch, turn: TurnOrder) -> tuple[str, ...]:
-    """What follows the program's name for a turn whose prompt comes on stdin."""
+    """What follows the program's name for a turn whose prompt comes on stdin.
+
+    Raises:
+        LooksLikeOption: There is no such model or conversation.
+    """
     style = () if _has(launch.args, _OWN_FORMAT) else ("--output-format", "stream-json")
     return (*_common(launch, turn.model or launch.model), *_chat(turn.chat), *style)
 
@@ -66,14 +72,14 @@ def role_block(launch: Launch) -> str:
 
 
 def _common(launch: Launch, model: str | None) -> tuple[str, ...]:
-    chosen = ("--model", model) if model is not None else ()
+    chosen = ("--model", no_option(model, "model")) if model is not None else ()
     mode = () if _has(launch.args, _OWN_MODE) else ("--approval-mode", _MODES[launch.permissions])
     return (*launch.args, *chosen, *mode)
 
 
 def _chat(chat: Chat) -> tuple[str, ...]:
     if chat.mode == "exact" and chat.id is not None:
-        return ("--resume", chat.id)
+        return ("--resume", no_option(chat.id, "conversation"))
     # Where there is no conversation yet, `latest` starts one.
     return ("--resume", "latest") if chat.mode == "latest" else ()
 

@@ -6,6 +6,7 @@ import pytest
 
 from posthouse.tools.claude import arguments
 from posthouse.tools.claude.arguments import BadReasoningLevel
+from posthouse.tools.guarding import LooksLikeOption
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
 
 ID = "0d3f7a52-8c51-4c1e-9d0e-0d7a7b1f2c3d"
@@ -121,3 +122,11 @@ def test_reasoning_cannot_be_turned_off(level: int) -> None:
     """The message names the ladder."""
     with pytest.raises(BadReasoningLevel, match=r"take 1 \(low\) to 3 \(high\)"):
         arguments.effort(None, level)
+
+
+def test_a_conversations_id_is_never_an_option() -> None:
+    """The CLI would obey it, because the value of `--resume` may be left out."""
+    order = TurnOrder(prompt="p", chat=Chat(mode="exact", id="--dangerously-skip-permissions"))
+
+    with pytest.raises(LooksLikeOption, match="is no conversation"):
+        arguments.turn("claude", _launch(), order)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.tools.gemini import arguments
+from posthouse.tools.guarding import LooksLikeOption
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder, UnsafePrompt
 
 LAUNCH = Launch(home=Path("/h"), working_directory=Path("/w"), role_name="scribe")
@@ -26,6 +27,19 @@ def test_a_start_continues_the_conversation_it_is_told(chat: Chat, words: tuple[
     """In the TUI and in a turn."""
     assert arguments.tui_arguments(LAUNCH, chat) == (*ASK, *words)
     assert arguments.turn_arguments(LAUNCH, TurnOrder(prompt="p", chat=chat)) == (*ASK, *words, *STREAM)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        TurnOrder(prompt="p", chat=Chat(mode="exact", id="--yolo")),
+        TurnOrder(prompt="p", model="--yolo"),
+    ],
+)
+def test_a_callers_word_is_never_an_option(order: TurnOrder) -> None:
+    """Neither a conversation's id nor a model's name."""
+    with pytest.raises(LooksLikeOption, match=r"'--yolo' is no (conversation|model)"):
+        arguments.turn_arguments(LAUNCH, order)
 
 
 @pytest.mark.parametrize(
