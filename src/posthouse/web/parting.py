@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 _LINGER_SECONDS = 2.0
+#: How long a peer may take to read what is left for it; one that never does would keep us for ever.
+_LEFT_SECONDS = 10.0
 #: More than that goes out at once, so that whoever writes without end is slowed by its peer.
 _MAX_HELD_BYTES = 16 << 10
 
@@ -38,10 +40,14 @@ class PartingTransport(asyncio.Transport):
         if self._last_moment is None and self._is_sending() and not self._transport.is_closing():
             self._transport.write_eof()
             self._transport.resume_reading()
-            loop = asyncio.get_running_loop()
-            self._last_moment = loop.call_later(_LINGER_SECONDS, self._transport.abort)
+            self._abort_after(_LINGER_SECONDS)
         else:
+            if self._last_moment is None and not self._transport.is_closing():
+                self._abort_after(_LEFT_SECONDS)
             self._transport.close()
+
+    def _abort_after(self, seconds: float) -> None:
+        self._last_moment = asyncio.get_running_loop().call_later(seconds, self._transport.abort)
 
     def forget(self) -> None:
         """The connection is gone; nothing is to be done at the last moment."""

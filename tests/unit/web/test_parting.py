@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from posthouse.web import parting
 from posthouse.web.parting import PartingTransport
 
 
@@ -95,3 +96,19 @@ def test_a_peer_that_is_still_sending_is_told_and_then_heard_out() -> None:
     asyncio.run(played())
 
     assert beneath.done == [b"refused", "eof", "resume"]
+
+
+def test_a_peer_that_never_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left for it would keep the connection for ever."""
+    monkeypatch.setattr(parting, "_LEFT_SECONDS", 0.0)
+    beneath = Recorded()
+
+    async def played() -> None:
+        PartingTransport(beneath, is_sending=lambda: False).close()
+        async with asyncio.timeout(60):
+            while "abort" not in beneath.done:
+                await asyncio.sleep(0)
+
+    asyncio.run(played())
+
+    assert beneath.done == ["close", "abort"]
