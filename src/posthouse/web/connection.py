@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         newest = self._newest
         if newest is None or newest.is_over or not newest.is_whole:
             return False
-        if newest.has_begun and self._writable is None:
+        if newest.has_begun and not newest.has_length and self._writable is None:
             return False  # a stream that waits for something to tell; its reader has most likely left
         newest.is_last = True
         return True

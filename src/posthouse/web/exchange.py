@@ -65,6 +65,11 @@ class Exchange:
         self._is_chunked: bool | None = None
         self._owed_bytes = 0
 
+    @property
+    def has_length(self) -> bool:
+        """Whether the answer's head has said how long it is."""
+        return self._is_chunked is False
+
     # What the connection tells
 
     def take(self, part: bytes) -> int:

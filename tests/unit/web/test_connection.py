@@ -76,3 +76,27 @@ def test_only_who_knows_it_is_told_to_go_on(version: str, first: bytes) -> None:
     head = f"POST / HTTP/{version}\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi"
 
     assert heard_of(head.encode()).partition(b"\r\n")[0] == first
+
+
+@pytest.mark.parametrize(("headers", "stays"), [([(b"content-length", b"9")], True), ([], False)])
+def test_who_stops_sending_in_the_middle_of_an_answer_hears_its_end(
+    headers: list[tuple[bytes, bytes]], stays: bool
+) -> None:
+    """One whose length is known does end; a reader of a stream that has no end has most likely left."""
+
+    async def half(_scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"some", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async def met() -> bool:
+        connection = Connection(House(logging.getLogger("test")), half)
+        connection.connection_made(Recorded())
+        connection.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        await asyncio.sleep(0)
+        does_stay = connection.eof_received()
+        connection.connection_lost(None)
+        return does_stay
+
+    assert asyncio.run(met()) is stays
