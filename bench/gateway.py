@@ -242,7 +242,7 @@ def _report(empty: _Round, full: _Round) -> int:
 
 
 def _verdict(goal: Goal, empty: float, full: float) -> str:
-    if (min(empty, full) < goal.limit) if goal.is_rate else (max(empty, full) > goal.limit):
+    if (empty < goal.limit) if goal.is_rate else (empty > goal.limit):
         return "MISSED"
     worse = empty - full if goal.is_rate else full - empty
     return "MISSED: a long queue changes it" if worse > empty / 3 + goal.slack else "ok"

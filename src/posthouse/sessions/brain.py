@@ -6,7 +6,7 @@ when the user gives only a tool and a name. Keys it does not know are ignored.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from posthouse.errors import InvalidInput
@@ -101,6 +101,9 @@ def read_role(agent_def_dir: Path, role_name: str) -> str:
         BadDefinition: The folder has no such role.
     """
     path = role_path(agent_def_dir, role_name)
+    named = PurePath(role_name)
+    if named.is_absolute() or not named.parts or ".." in named.parts:
+        raise BadDefinition(f"role {role_name!r} is not the name of a folder below {agent_def_dir / 'roles'}")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

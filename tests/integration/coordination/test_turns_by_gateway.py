@@ -71,6 +71,7 @@ def test_a_turn_of_an_owned_agent_goes_through_its_gateway_and_back(house: House
     turn_id = accepted.json["turn_id"]
 
     assert accepted.status == HTTPStatus.OK
+    assert accepted.json["detail"] == "the agent's gateway has accepted the turn"
     assert ended(server, AGENT, turn_id)["history_summary"] == "by the server"
     wait_for(lambda: house.rows(gpu) == [("submit_prompt", "completed", None)])
     assert (records(server, REF), house.truth(gpu).prompts()) == ([turn_id], ["[[say by the server]]"])

@@ -88,3 +88,16 @@ def test_a_missing_role_is_refused_with_its_place(tmp_path: Path) -> None:
     assert brain.read_role(tmp_path, "reviewer") == "Review."
     with pytest.raises(brain.BadDefinition, match=r"roles/writer/system-prompt\.md"):
         brain.read_role(tmp_path, "writer")
+
+
+@pytest.mark.parametrize("role_name", ["../secrets", "a/../../secrets", "/etc", ".", ""])
+def test_a_role_is_read_nowhere_else(tmp_path: Path, role_name: str) -> None:
+    """Whoever launches an agent over HTTP names a role, not a path."""
+    files = tmp_path / "roles"
+    brain.write_role(tmp_path, "a", "A.")
+    (tmp_path / "secrets").mkdir()
+    for folder in (files, tmp_path / "secrets"):
+        (folder / "system-prompt.md").write_text("secret")
+
+    with pytest.raises(brain.BadDefinition, match="not the name of a folder below"):
+        brain.read_role(tmp_path, role_name)

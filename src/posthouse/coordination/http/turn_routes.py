@@ -13,6 +13,7 @@ from posthouse.contracts.gateway_http import TurnId
 from posthouse.coordination.http.common import AGENT, FINDING
 from posthouse.coordination.service import Coordination
 from posthouse.coordination.turns import telling
+from posthouse.coordination.turns.following import GATEWAY_REQUEST
 from posthouse.errors import InvalidInput
 from posthouse.web.pieces import RANGE_HEADERS, file_answer, in_batches
 from posthouse.web.route import Addressed, Route
@@ -45,8 +46,16 @@ async def submit_turn(server: Coordination, asked: Addressed) -> wire.TurnAccept
         turn_id=record.turn_id,
         turn_index=record.turn_index,
         status=record.status,
-        detail=f"the turn is over: {record.error}" if record.error else "the turn has started",
+        detail=_posture(record),
     )
+
+
+def _posture(record: mf.TurnRecord) -> str:
+    if record.error:
+        return f"the turn is over: {record.error}"
+    if GATEWAY_REQUEST in record.diagnostics:
+        return "the agent's gateway has accepted the turn"
+    return "the turn has started"
 
 
 async def get_turn(server: Coordination, asked: Addressed) -> wire.TurnReport:

@@ -45,7 +45,7 @@ class TuiRequests:
             if gateway is not None:
                 return await _queued(gateway, text)
             await _type(member, eye, text)
-        return "the agent took it; it has no gateway"
+        return "the agent took it; no gateway was asked"
 
     async def interrupt(self, member: Member, session: Session) -> str | None:
         """What happened, in words; None when it was not doing anything.
@@ -78,7 +78,7 @@ class TuiRequests:
             await eye.look()
             turn = await eye.adapter.running_turn()
             did = turn is not None and await turn.interrupt()
-        return "interrupted; it has no gateway" if did else None
+        return "interrupted; no gateway was asked" if did else None
 
     @asynccontextmanager
     async def _ready(self, member: Member, eye: Eye) -> AsyncIterator[None]:

@@ -112,7 +112,7 @@ class HeadlessTurns:
 
     async def last(self, member: Member) -> mf.TurnRecord | None:
         """The newest turn that is over."""
-        newest = await self.history(member, 2)  # one of them may be active
+        newest = await self.history(member, 3)  # one of them may be active, and one wait at the gateway
         return next((record for record in newest if record.is_final), None)
 
     async def history(self, member: Member, limit: int) -> list[mf.TurnRecord]:

@@ -142,5 +142,5 @@ def test_prompts_are_typed_one_after_the_other(member: Member, made_session: Ses
 
     told = asking(agent, FakeGateways(after=NEVER), twice)
 
-    assert told == ["the agent took it; it has no gateway"] * 2
+    assert told == ["the agent took it; no gateway was asked"] * 2
     assert sorted(prompt.text for prompt in agent.received) == ["one", "two"]
