@@ -1,69 +1,19 @@
-"""The routes for operators: is it ready, numbers, and the documents of its own routes."""
-
-from starlette.responses import HTMLResponse, JSONResponse, Response
+"""The routes for operators of a gateway."""
 
 from posthouse.contracts.gateway_operations_http import Readiness
-from posthouse.gateway.service import Gateway
-from posthouse.web import exposition
-from posthouse.web.route import Route
-
-_DOCUMENT = "/openapi.json"
+from posthouse.web import operators
+from posthouse.web.operators import Document
 
 
-async def ready(gateway: Gateway, _: None) -> Response:
-    readiness = gateway.operations.readiness()
-    return JSONResponse(readiness.model_dump(mode="json"), 200 if readiness.ready else 503)
-
-
-async def metrics(gateway: Gateway, _: None) -> Response:
-    return Response(exposition.render(gateway.operations.metrics()), media_type=exposition.MEDIA_TYPE)
-
-
-async def openapi_document(_: Gateway, __: None) -> Response:
-    from posthouse.gateway.http import openapi  # made from the table that holds this route
-
-    return Response(openapi.render(), media_type="application/json")
-
-
-async def docs(_: Gateway, __: None) -> Response:
+def _document() -> Document:
     from posthouse.gateway.http import openapi
-    from posthouse.web import page
 
-    return HTMLResponse(page.render(openapi.document(), source=_DOCUMENT), headers=page.SECURITY)
+    return openapi
 
 
-ROUTES = (
-    Route(
-        method="GET",
-        path="/ready",
-        summary="Would a prompt be accepted now? 200 if so, 503 with the reason if not.",
-        handler=ready,
-        response=Readiness,
-        refusals={503: "A prompt would not be accepted now."},
-        refusal=Readiness,
-    ),
-    Route(
-        method="GET",
-        path="/metrics",
-        summary="Numbers in the text format of Prometheus.",
-        handler=metrics,
-        response=None,
-        media_type="text/plain",
-    ),
-    Route(
-        method="GET",
-        path=_DOCUMENT,
-        summary="This document.",
-        handler=openapi_document,
-        response=None,
-        schema={"type": "object"},
-    ),
-    Route(
-        method="GET",
-        path="/docs",
-        summary="This document as a page for people.",
-        handler=docs,
-        response=None,
-        media_type="text/html",
-    ),
+ROUTES = operators.routes(
+    Readiness,
+    question="Would a prompt be accepted now?",
+    otherwise="A prompt would not be accepted now.",
+    document=_document,
 )

@@ -14,6 +14,13 @@ from posthouse.testing.gateway import FakeAgent
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 
 
+async def asked(path: str, gateway: Gateway) -> Response:
+    [route] = [route for route in operations.ROUTES if route.path == path]
+    answer = await route.handler(gateway, None)
+    assert isinstance(answer, Response)
+    return answer
+
+
 def text(response: Response) -> str:
     return bytes(response.body).decode()
 
@@ -24,12 +31,12 @@ def test_a_gateway_is_ready_when_its_agent_would_get_a_prompt(opened: Opener) ->
     async def story() -> None:
         agent = FakeAgent()
         async with opened(agent) as gateway:
-            absent = await operations.ready(gateway, None)
+            absent = await asked("/ready", gateway)
             agent.appear()
             await asyncio.sleep(0)
             while gateway.status().request_admission != "open":
                 await asyncio.sleep(0.005)
-            present = await operations.ready(gateway, None)
+            present = await asked("/ready", gateway)
 
         assert (absent.status_code, json.loads(text(absent))) == (
             503,
@@ -60,7 +67,7 @@ def test_the_document_is_served_from_the_package(opened: Opener) -> None:
 
     async def story() -> None:
         async with opened(FakeAgent()) as gateway:
-            answer = await operations.openapi_document(gateway, None)
+            answer = await asked("/openapi.json", gateway)
 
         assert text(answer) == openapi.render()
 
@@ -72,7 +79,7 @@ def test_the_page_names_every_route_and_loads_nothing(opened: Opener) -> None:
 
     async def story() -> None:
         async with opened(FakeAgent()) as gateway:
-            answer = await operations.docs(gateway, None)
+            answer = await asked("/docs", gateway)
 
         page = text(answer)
         assert [path for path in openapi.document()["paths"] if f"<code>{path}</code>" not in page] == []

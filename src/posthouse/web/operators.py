@@ -1,0 +1,84 @@
+"""The routes for operators of any process: is it ready, numbers, and the documents of its own routes."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from posthouse.web import exposition
+from posthouse.web.route import Route
+
+_DOCUMENT = "/openapi.json"
+
+
+class Document(Protocol):
+    """The OpenAPI document of a process's whole table."""
+
+    def document(self) -> dict[str, Any]: ...
+
+    def render(self) -> str:
+        """As it is committed."""
+
+
+def routes(
+    readiness: type[BaseModel], *, question: str, otherwise: str, document: Callable[[], Document]
+) -> tuple[Route, ...]:
+    """The routes of a process whose service has `operations`.
+
+    *question* is what being ready means, *otherwise* what 503 does. *document* is asked for late, because it
+    is made from the table that holds these routes.
+    """
+
+    async def openapi_document(_: Any, __: None) -> Response:
+        return Response(document().render(), media_type="application/json")
+
+    async def docs(_: Any, __: None) -> Response:
+        from posthouse.web import page  # few ask for it
+
+        return HTMLResponse(page.render(document().document(), source=_DOCUMENT), headers=page.SECURITY)
+
+    return (
+        Route(
+            method="GET",
+            path="/ready",
+            summary=f"{question} 200 if so, 503 with the reason if not.",
+            handler=ready,
+            response=readiness,
+            refusals={503: otherwise},
+            refusal=readiness,
+        ),
+        Route(
+            method="GET",
+            path="/metrics",
+            summary="Numbers in the text format of Prometheus.",
+            handler=metrics,
+            response=None,
+            media_type="text/plain",
+        ),
+        Route(
+            method="GET",
+            path=_DOCUMENT,
+            summary="This document.",
+            handler=openapi_document,
+            response=None,
+            schema={"type": "object"},
+        ),
+        Route(
+            method="GET",
+            path="/docs",
+            summary="This document as a page for people.",
+            handler=docs,
+            response=None,
+            media_type="text/html",
+        ),
+    )
+
+
+async def ready(service: Any, _: None) -> Response:
+    readiness = service.operations.readiness()
+    return JSONResponse(readiness.model_dump(mode="json"), 200 if readiness.ready else 503)
+
+
+async def metrics(service: Any, _: None) -> Response:
+    return Response(exposition.render(service.operations.metrics()), media_type=exposition.MEDIA_TYPE)
