@@ -18,6 +18,8 @@ from posthouse.tools.tool import Chat, Permissions
 
 _NEW = Chat()
 _POLL_SECONDS = 0.02
+#: Refusals that only mean: not yet.
+_BUSY = ("active", "queued", "starting", "unknown")
 #: After this long, a key that was pressed has not been taken.
 _LOST_SECONDS = 1.0
 
@@ -91,7 +93,9 @@ class TuiAgent(CliAgent):
                 wanted
             ]
 
-        delivery = self.use(lambda typist: typist.submit(prompt, acknowledged=acknowledged))
+        delivery = self.use(
+            lambda typist: submitted(typist, lambda: typist.submit(prompt, acknowledged=acknowledged))
+        )
         if delivery.outcome != "refused":
             self._last = wanted
         return delivery
@@ -156,6 +160,14 @@ async def until(typist: Typist, condition: Callable[[Surface], bool]) -> Surface
         while not condition(surface := await typist.surface()):
             await asyncio.sleep(_POLL_SECONDS)
     return surface
+
+
+async def submitted(typist: Typist, submit: Callable[[], Awaitable[Delivery]]) -> Delivery:
+    """What became of *submit*, again while the agent is busy: a CLI looks ready for a moment before it is."""
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while (delivery := await submit()).outcome == "refused" and delivery.reason in _BUSY:
+            await typist.wait_ready(LIMIT_SECONDS)
+    return delivery
 
 
 async def _enter_while(typist: Typist, holds: Callable[[Surface], bool]) -> None:
