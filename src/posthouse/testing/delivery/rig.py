@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,11 @@ from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.terminal.screen import Surface
 from posthouse.testing.companions import NoCompanions
 from posthouse.testing.delivery.judging import Attempt
 from posthouse.testing.delivery.trials import Trial
-from posthouse.testing.waiting import LIMIT_SECONDS
+from posthouse.testing.waiting import LIMIT_SECONDS, NeverHappened
 from posthouse.tools.tool import Tool
 
 _DRAFT = "half a thought"
@@ -67,7 +68,6 @@ async def _run(
 ) -> list[Attempt]:
     attempts = []
     async with _hands(made) as hands:
-        await hands.settle()
         for trial in trials:
             attempts.append(await hands.attempt(trial, subject))
             tell(f"{trial.condition}, {trial.shape}: {attempts[-1].claim} ({attempts[-1].reason})")
@@ -108,19 +108,13 @@ class _Hands:
         self._tool = tool
         self._typist = Typist(client, pane_id, tool, lock_path=made.pane_lock)
 
-    async def settle(self) -> None:
-        """Wait until the agent is ready again.
+    async def rest(self) -> None:
+        """Have nothing stand in the composer, and the agent ready.
 
         Raises:
-            AssertionError: It is not, for minutes.
+            NeverHappened: It is not, for minutes.
         """
-        surface = await self._typist.wait_ready(LIMIT_SECONDS)
-        assert surface.state == "ready", f"the agent did not become ready: {surface}"
-
-    async def rest(self) -> None:
-        """Have nothing stand in the composer, and the agent ready. Raises as `settle` does."""
-        await self._enter_what_stands_there()
-        await self.settle()
+        await self._enter_until("ready")
 
     async def attempt(self, trial: Trial, subject: Subject) -> Attempt:
         await self.rest()
@@ -135,8 +129,7 @@ class _Hands:
     async def _while_busy(self, trial: Trial, subject: Subject) -> Attempt:
         prompt, let_go = subject.hold()
         await self._deliver(prompt)
-        await self._enter_what_stands_there()
-        await self._until(lambda state: state == "active")
+        await self._enter_until("active")
         try:
             return await self._submit(trial, while_busy=True)
         finally:
@@ -144,7 +137,7 @@ class _Hands:
 
     async def _over_a_draft(self, trial: Trial) -> Attempt:
         await self._client.command("send-keys", "-t", self._pane_id, "-l", "--", _DRAFT)
-        await self._until(lambda state: state == "draft")
+        await self._until("draft")
         attempt = await self._submit(trial)
         await self._client.command("send-keys", "-t", self._pane_id, "-N", str(len(_DRAFT)), "BSpace")
         return attempt
@@ -155,21 +148,28 @@ class _Hands:
         await self._client.command("send-keys", "-t", self._pane_id, "-X", "cancel")
         return attempt
 
-    async def _enter_what_stands_there(self) -> None:
-        """Press Enter for a prompt that is called unknown because it is left in the composer."""
+    async def _enter_until(self, state: str) -> None:
+        """Wait for *state*; press Enter for a prompt that stands in the composer, and was called unknown."""
         loop = asyncio.get_running_loop()
         pressed_at = loop.time()  # a draft that was just deleted may still be shown
-        async with asyncio.timeout(LIMIT_SECONDS):
-            while (await self._typist.surface()).state == "draft":
-                if loop.time() - pressed_at >= _LOST_SECONDS:
-                    await self._client.command("send-keys", "-t", self._pane_id, "Enter")
-                    pressed_at = loop.time()
-                await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _until(self, holds: Callable[[str], bool]) -> None:
+        async def enter(surface: Surface) -> None:
+            nonlocal pressed_at
+            if surface.state == "draft" and loop.time() - pressed_at >= _LOST_SECONDS:
+                await self._client.command("send-keys", "-t", self._pane_id, "Enter")
+                pressed_at = loop.time()
+
+        await self._until(state, meanwhile=enter)
+
+    async def _until(
+        self, state: str, *, meanwhile: Callable[[Surface], Awaitable[None]] | None = None
+    ) -> None:
         deadline = time.monotonic() + LIMIT_SECONDS
-        while not holds((surface := await self._typist.surface()).state):
-            assert time.monotonic() < deadline, f"never seen; last {surface}"
+        while (surface := await self._typist.surface()).state != state:
+            if time.monotonic() > deadline:
+                raise NeverHappened(f"it never was {state}; last {surface}")
+            if meanwhile is not None:
+                await meanwhile(surface)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _submit(self, trial: Trial, *, while_busy: bool = False) -> Attempt:
