@@ -182,7 +182,7 @@ def test_nothing_is_left_when_the_session_is_gone(agent: TuiAgent) -> None:
     assert _commands(pane.pid)[0] == "claude"
     agent.stop()
     assert processes.end(working) == []
-    assert leftovers.users_of(agent.home) == []
+    agent.wait(lambda: leftovers.users_of(agent.home) == [])
 
 
 def _commands(pid: int) -> list[str]:

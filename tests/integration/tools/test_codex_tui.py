@@ -171,7 +171,7 @@ def test_nothing_is_left_when_the_session_is_gone(agent: TuiAgent, permissions: 
     assert Path(f"/proc/{pane.pid}/exe").readlink().name == "codex"
     agent.stop()
     assert processes.end(working) == []
-    assert leftovers.users_of(agent.home) == []
+    agent.wait(lambda: leftovers.users_of(agent.home) == [])
 
 
 def _commands(pid: int) -> list[str]:

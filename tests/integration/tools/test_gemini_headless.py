@@ -186,7 +186,7 @@ def test_an_interrupted_turn_leaves_no_command_running(agent: HeadlessAgent) -> 
     assert turn.interrupt()
     state = turn.wait(LIMIT_SECONDS)
     assert (state.status, turn.end_leftovers()) == ("interrupted", [])
-    assert leftovers.users_of(agent.home) == []
+    agent.wait(lambda: leftovers.users_of(agent.home) == [])
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGKILL, -9)])

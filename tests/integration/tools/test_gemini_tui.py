@@ -58,7 +58,7 @@ def test_a_day_in_the_life_of_a_tui(agent: TuiAgent) -> None:
     agent.stop()
 
     assert processes.end(running) == []
-    assert leftovers.users_of(agent.home) == []
+    agent.wait(lambda: leftovers.users_of(agent.home) == [])
 
 
 async def _day(agent: TuiAgent) -> Pane:
