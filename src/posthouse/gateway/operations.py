@@ -30,6 +30,8 @@ class Sights:
     tui_state: Callable[[], str | None]
     #: Why nothing is given to the agent although requests are accepted; None when nothing keeps it.
     held_by: Callable[[], str | None]
+    #: Which background task is down; None when all of them run.
+    trouble: Callable[[], str | None] = lambda: None
 
 
 class Operations:
@@ -57,7 +59,7 @@ class Operations:
         """Whether a prompt would be accepted and carried out now, or right after what runs."""
         status, held_by = self._sights.status(), self._sights.held_by()
         agent = _agent(status, self._sights.tui_state(), is_held=held_by is not None)
-        reason = _CLOSED.get(status.request_admission) or held_by
+        reason = _CLOSED.get(status.request_admission) or self._sights.trouble() or held_by
         if reason is None and agent == "blocked":
             reason = "the agent waits for somebody's answer to a dialog"
         return Readiness(

@@ -17,7 +17,6 @@ from posthouse.contracts.gateway_http import (
 from posthouse.driving.adapter import AgentAdapter, Prompt
 from posthouse.events.journal import Journal, read_events
 from posthouse.gateway import reconciliation, recovery
-from posthouse.gateway.background import Background
 from posthouse.gateway.control.answer_rules import AnswerRules
 from posthouse.gateway.control.belief_file import BeliefFile
 from posthouse.gateway.control.keys import RawKeys
@@ -46,6 +45,7 @@ from posthouse.gateway.telling.teller import Surroundings as TellAs
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Decided, Finished, Instance, Key, Queue
 from posthouse.support import clock
+from posthouse.support.supervision import Supervisor
 
 
 class Gateway:
@@ -74,11 +74,16 @@ class Gateway:
         self._publisher = publisher
         self._log = log
         self.diagnostics: Diagnostics = diagnostics or NoDiagnostics()
-        sights = Sights(status=self.status, tui_state=self._tui_state, held_by=lambda: self.limits.reason())
+        self._background = Supervisor(log)
+        sights = Sights(
+            status=self.status,
+            tui_state=self._tui_state,
+            held_by=lambda: self.limits.reason(),
+            trouble=lambda: self._background.trouble,
+        )
         self.operations = Operations(journal, log, sights, tell_as)
         self._derived: tuple[Facts, GatewayStatus] | None = None
         self._slot = Slot()
-        self._background = Background(log)
         self.limits = Limits(journal, on_over=self._limit_over)
         self._presence = Presence(queue, adapter, log, on_decided=self._decided)
         self.book = ReceiptBook(queue, adapter, journal, log, on_finished=self._taken_back)
@@ -131,11 +136,11 @@ class Gateway:
         await self.book.begin()
         await self._wait_for_left_turns()
         self._publisher.publish(self.status())
-        self._background.spawn(self.book.ledger.run())
-        self._background.spawn(self.book.follower.run())
-        self._background.spawn(self._worker.run())
-        self._background.spawn(self._reminder_clock.run())
-        self._background.spawn(self.mail.run())
+        self._background.keep("receipt ledger", self.book.ledger.run)
+        self._background.keep("receipt follower", self.book.follower.run)
+        self._background.keep("worker", self._worker.run)
+        self._background.keep("reminders", self._reminder_clock.run)
+        self._background.keep("mail notifier", self.mail.run)
         self._worker.wake()
         self._pruner.start()
 

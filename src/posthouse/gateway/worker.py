@@ -18,6 +18,7 @@ from posthouse.turns.runner import new_turn_id
 T = TypeVar("T")
 
 INTERRUPT = "interrupt"
+_PROMPT_KINDS = ("submit_prompt", "mail_notifier_prompt")
 STOPPED = "the gateway was stopped while this request ran; the agent may go on with it"
 STRAY = "the agent instance that this request was accepted for was replaced before it got it"
 _RETRY_SECONDS = 1.0
@@ -65,6 +66,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until cancelled. A request that is running then is failed, for nobody will see its end."""
+        self._wake.set()  # an earlier run may have died with work left
         delay = _RETRY_SECONDS
         while True:
             await self._wake.wait()
@@ -130,9 +132,10 @@ class Worker:
             instance = self._open_instance()  # asked again: it may be another by now
             if row is None or instance is None or row.carrier > instance.epoch:
                 return None
-            if row.carrier == instance.epoch:
+            reason = _defect_of(row) if row.carrier == instance.epoch else STRAY
+            if reason is None:
                 return row
-            if (refused := await self._queue.refuse(row.request_id, STRAY)) is not None:
+            if (refused := await self._queue.refuse(row.request_id, reason)) is not None:
                 self.finished(refused)
         return None
 
@@ -236,6 +239,21 @@ class Worker:
                 self._log.error("an outcome can't be written; trying again", extra={"error": str(error)})
             await asyncio.sleep(delay)
             delay = min(delay * 2, _LAST_RETRY_SECONDS)
+
+
+def _defect_of(row: Row) -> str | None:
+    """Why *row* can't be carried out by anyone; None when it can."""
+    if row.defect is not None:
+        return row.defect
+    if row.kind == INTERRUPT:
+        return None
+    if row.kind not in _PROMPT_KINDS:
+        return f"unsupported request kind {row.kind!r}"
+    try:
+        text = Prompt.from_payload(row.payload).text
+    except (AttributeError, KeyError, TypeError) as error:
+        return f"payload_json is not a prompt's: {type(error).__name__}: {error}"
+    return None if isinstance(text, str) else "payload_json is not a prompt's: the prompt is not a string"
 
 
 async def _in_spite_of_a_stop(writing: Coroutine[None, None, None]) -> None:

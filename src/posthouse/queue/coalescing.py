@@ -50,6 +50,8 @@ def plan(rows: Iterable[Row]) -> Plan | None:
 
 def action_of(row: Row) -> str | None:
     """The contract's label of a control intent; None for everything else."""
+    if row.defect is not None:
+        return None
     if row.kind == INTERRUPT:
         return INTERRUPT
     if row.kind != PROMPT:

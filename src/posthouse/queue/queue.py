@@ -59,6 +59,8 @@ class Row:
     epoch: int
     #: The agent instance that may carry it out: a newer one after a replay was decided.
     carrier: int
+    #: Why its payload can't be read; None when it can.
+    defect: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

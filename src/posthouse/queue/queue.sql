@@ -297,7 +297,7 @@ PRAGMA incremental_vacuum(1);
 
 -- open_turn_id --
 -- The turn of the oldest open prompt that has one: begun already, or named by its caller.
-SELECT coalesce(posthouse_turns.turn_id, json_extract(payload_json, '$.turn_id')) AS turn
+SELECT coalesce(posthouse_turns.turn_id, CASE WHEN json_valid(payload_json) THEN json_extract(payload_json, '$.turn_id') END) AS turn
 FROM posthouse_requests JOIN gateway_requests USING (request_id) LEFT JOIN posthouse_turns USING (request_id)
 WHERE is_open = 1 AND request_kind <> 'interrupt' AND turn IS NOT NULL ORDER BY sequence LIMIT 1;
 

@@ -22,7 +22,7 @@ from posthouse.queue.receipt import (
     Receipt,
     Stage,
 )
-from posthouse.queue.store import Store, new_request_id
+from posthouse.queue.store import Store, new_request_id, payload_of
 from posthouse.support import clock
 
 #: Told of what was accepted past the queue and never came to the agent.
@@ -152,7 +152,7 @@ def _receipt(row: tuple[Any, ...], stages: Sequence[tuple[Any, ...]]) -> Receipt
         sequence=sequence,
         request_id=request_id,
         kind=kind,
-        payload=json.loads(payload),
+        payload=payload_of(payload)[0],
         epoch=epoch,
         accepted_at_utc=accepted_at,
         row_state=state,

@@ -169,14 +169,16 @@ class Store:
         cursor = self.run("accepted")
         try:
             for sequence, request_id, kind, payload, state, epoch, carrier in cursor:
+                read, defect = payload_of(payload)
                 yield Row(
                     sequence=sequence,
                     request_id=request_id,
                     kind=kind,
-                    payload=json.loads(payload),
+                    payload=read,
                     state=state,
                     epoch=epoch,
                     carrier=carrier,
+                    defect=defect,
                 )
         finally:
             cursor.close()
@@ -207,6 +209,15 @@ class Store:
 
     def _count(self, *, accepted: int = 0, running: int = 0) -> None:
         self.counts = Counts(self.counts.accepted + accepted, self.counts.running + running)
+
+
+def payload_of(text: str | bytes) -> tuple[Mapping[str, Any], str | None]:
+    """The payload of a row, and why it can't be read, in which case the payload is empty."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return {}, f"payload_json can't be parsed: {error}"
+    return (read, None) if isinstance(read, dict) else ({}, "payload_json is not an object")
 
 
 def new_request_id(moment: datetime) -> str:

@@ -361,3 +361,53 @@ def test_no_prompt_is_in_log_or_events(opened: Opener, until: Until, made_sessio
 
     for name in ("events.jsonl", "logs/gateway.log", "state.json"):
         assert "whisper" not in (made_session.gateway_root / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "reason"),
+    [
+        ("dance", "{}", "unsupported request kind 'dance'"),
+        ("submit_prompt", '{"prompt": "torn', "payload_json can't be parsed"),
+        ("submit_prompt", "[" * 100_000, "payload_json can't be parsed"),
+        ("interrupt", "{torn", "payload_json can't be parsed"),
+        ("submit_prompt", "[]", "payload_json is not an object"),
+        ("submit_prompt", "{}", "payload_json is not a prompt's"),
+        ("submit_prompt", '{"prompt": 7}', "payload_json is not a prompt's"),
+        ("submit_prompt", '{"prompt": "x", "chat_session": 7}', "payload_json is not a prompt's"),
+    ],
+)
+def test_a_row_that_can_not_be_carried_out_fails_with_its_reason(
+    opened: Opener, until: Until, made_session: Session, kind: str, payload: str, reason: str
+) -> None:
+    """It stops the coalescing scan, and the worker goes on with the next row."""
+
+    async def story() -> None:
+        made = agent()
+        async with opened(made) as gateway:
+            await until(lambda: is_at_rest(gateway))
+        with sqlite3.connect(made_session.gateway_root / "queue.sqlite") as connection:
+            for number, (each_kind, each_payload) in enumerate(
+                [
+                    ("submit_prompt", '{"prompt": "/clear"}'),
+                    (kind, payload),
+                    ("submit_prompt", '{"prompt": "/new"}'),
+                ]
+            ):
+                connection.execute(
+                    "INSERT INTO gateway_requests (request_id, request_kind, payload_json, state,"
+                    " accepted_at_utc, managed_agent_instance_epoch)"
+                    " VALUES (?, ?, ?, 'accepted', '2026-01-01T00:00:00Z', 1)",
+                    (f"gwreq-{number}", each_kind, each_payload),
+                )
+        made = agent()
+        async with opened(made) as gateway:
+            await until(lambda: texts(made) == ["/clear", "/new"] and is_at_rest(gateway))
+            page = await gateway.book.read("gwreq-1", until=None, wait_seconds=0)
+            assert page.state == "failed"
+            assert gateway.operations.readiness().ready
+
+    asyncio.run(story())
+    before, bad, after = rows(made_session)
+    assert (before[1], bad[1], after[1]) == ("completed", "failed", "completed")
+    assert bad[2] is not None
+    assert bad[2].startswith(reason)
