@@ -64,9 +64,9 @@ class Supervisor:
         """
         return self._start(self._kept(name, work))
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run *work* once; an error that it ends with is logged."""
-        return self._start(work)
+        self._start(work)
 
     async def stop(self) -> None:
         """Cancel what runs, and return when all of it has ended."""
