@@ -3,12 +3,14 @@
 Every root follows one rule: explicit argument, then environment variable, then default.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from posthouse.contracts import names
 from posthouse.errors import InvalidInput
+from posthouse.sessions import overlay_trust
 from posthouse.support import files
 
 
@@ -42,16 +44,33 @@ def resolve(environment: Mapping[str, str], working_directory: Path) -> Roots:
 
     Raises:
         BadRoot: A variable names a folder that is not absolute, or the discovery mode is unknown.
+        UnsafeFolder: Another user could change what a root holds.
+        UntrustedOverlay: A root would be in an overlay that this user did not make or trust.
     """
     overlay = find_overlay(environment, working_directory)
-    anchor = _home_anchor(environment)
+    anchor = home_anchor(environment)
     local = overlay or anchor
-    return Roots(
+    found = Roots(
         registry=_from(environment, names.REGISTRY_DIR) or anchor / "registry",
         runtime=_from(environment, names.RUNTIME_DIR) or local / "runtime",
         mailbox=_from(environment, names.MAILBOX_DIR) or local / "mailbox",
         overlay=overlay,
     )
+    _check(found, anchor, is_named=_from(environment, names.OVERLAY_DIR) is not None)
+    return found
+
+
+def _check(found: Roots, anchor: Path, *, is_named: bool) -> None:
+    """Refuse roots that another user controls. An overlay that is named needs no record of trust."""
+    # A mailbox root may be shared between users on purpose, so its own folder is not checked.
+    for root in (found.registry, found.runtime):
+        overlay_trust.check_folder(root, follow_link=True)
+    if found.overlay is None or found.overlay not in (found.runtime.parent, found.mailbox.parent):
+        return
+    if is_named:
+        overlay_trust.check_overlay(found.overlay)
+    else:
+        overlay_trust.require_trust(found.overlay, anchor)
 
 
 def find_overlay(environment: Mapping[str, str], working_directory: Path) -> Path | None:
@@ -69,16 +88,25 @@ def find_overlay(environment: Mapping[str, str], working_directory: Path) -> Pat
     return None
 
 
-def make_overlay(working_directory: Path) -> Path:
-    """Make *working_directory* a project of its own. A second call changes nothing."""
-    overlay = files.private_folder(working_directory.resolve() / names.OVERLAY_FOLDER)
+def make_overlay(working_directory: Path, anchor: Path) -> Path:
+    """Make *working_directory* a project of its own, and trust it. A second call changes nothing.
+
+    Raises:
+        UnsafeFolder, UntrustedOverlay: One is there that this user has not trusted; nothing was changed.
+    """
+    overlay = working_directory.resolve() / names.OVERLAY_FOLDER
     config = overlay / names.OVERLAY_CONFIG
-    if not config.exists():
-        files.write_whole(config, b"schema_version = 1\n", durable=True)
+    if os.path.lexists(overlay):
+        overlay_trust.require_trust(overlay, anchor)
+        return overlay
+    files.private_folder(overlay)
+    files.write_whole(config, b"schema_version = 1\n", durable=True)
+    overlay_trust.trust(overlay, anchor)
     return overlay
 
 
-def _home_anchor(environment: Mapping[str, str]) -> Path:
+def home_anchor(environment: Mapping[str, str]) -> Path:
+    """The user's own configuration folder."""
     config_home = environment.get("XDG_CONFIG_HOME", "").strip()
     # The XDG rule: a relative XDG_CONFIG_HOME is ignored.
     if config_home.startswith("/"):

@@ -40,6 +40,7 @@ def test_children_are_commands_and_groups_but_nothing_hidden() -> None:
     assert list(root) == [
         "agents",
         "serve",
+        "project",
         "tokens",
         "mcp",
         "doctor",

@@ -5,8 +5,13 @@ import pytest
 from posthouse.sessions import roots
 
 
-def _overlay(folder: Path) -> Path:
-    return roots.make_overlay(folder)
+@pytest.fixture
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+def _overlay(folder: Path, home: Path) -> Path:
+    return roots.make_overlay(folder, home / ".config" / "houmao")
 
 
 def test_defaults_hang_on_the_config_home(tmp_path: Path) -> None:
@@ -22,11 +27,11 @@ def test_defaults_hang_on_the_config_home(tmp_path: Path) -> None:
     assert roots.resolve({"HOME": "/h", "XDG_CONFIG_HOME": "rel"}, tmp_path).registry.parts[1] == "h"
 
 
-def test_variables_win_over_everything(tmp_path: Path) -> None:
+def test_variables_win_over_everything(tmp_path: Path, home: Path) -> None:
     """A variable decides its root; blank counts as unset; `~` is the home."""
-    _overlay(tmp_path)
+    _overlay(tmp_path, home)
     environment = {
-        "HOME": "/h",
+        "HOME": str(home),
         "HOUMAO_GLOBAL_REGISTRY_DIR": "/r",
         "HOUMAO_GLOBAL_RUNTIME_DIR": "~/run",
         "HOUMAO_GLOBAL_MAILBOX_DIR": "  ",
@@ -34,7 +39,7 @@ def test_variables_win_over_everything(tmp_path: Path) -> None:
 
     found = roots.resolve(environment, tmp_path)
 
-    assert (found.registry, found.runtime) == (Path("/r"), Path("/h/run"))
+    assert (found.registry, found.runtime) == (Path("/r"), home / "run")
     assert found.mailbox == tmp_path / ".houmao" / "mailbox"
 
 
@@ -44,16 +49,16 @@ def test_a_relative_variable_is_refused_by_name(tmp_path: Path) -> None:
         roots.resolve({"HOME": "/h", "HOUMAO_GLOBAL_RUNTIME_DIR": "run"}, tmp_path)
 
 
-def test_the_nearest_overlay_above_governs(tmp_path: Path) -> None:
+def test_the_nearest_overlay_above_governs(tmp_path: Path, home: Path) -> None:
     """A project's overlay holds for everything below it, unless only the folder itself counts."""
-    overlay = _overlay(tmp_path)
+    overlay = _overlay(tmp_path, home)
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)
-    environment = {"HOME": "/h"}
+    environment = {"HOME": str(home)}
 
     assert roots.find_overlay(environment, deep) == overlay
     assert roots.resolve(environment, deep).runtime == overlay / "runtime"
-    assert roots.resolve(environment, deep).registry == Path("/h/.config/houmao/registry")
+    assert roots.resolve(environment, deep).registry == home / ".config/houmao/registry"
     only_here = {**environment, "HOUMAO_PROJECT_OVERLAY_DISCOVERY_MODE": "cwd_only"}
     assert roots.find_overlay(only_here, deep) is None
     assert roots.find_overlay(only_here, tmp_path) == overlay
@@ -66,11 +71,11 @@ def test_an_unknown_discovery_mode_is_refused(tmp_path: Path) -> None:
         roots.resolve({"HOME": "/h", "HOUMAO_PROJECT_OVERLAY_DISCOVERY_MODE": "up"}, tmp_path)
 
 
-def test_making_an_overlay_twice_keeps_what_the_user_wrote(tmp_path: Path) -> None:
+def test_making_an_overlay_twice_keeps_what_the_user_wrote(tmp_path: Path, home: Path) -> None:
     """A second call changes nothing."""
-    config = _overlay(tmp_path) / "houmao-config.toml"
+    config = _overlay(tmp_path, home) / "houmao-config.toml"
     config.write_text("schema_version = 1\n# mine\n")
 
-    _overlay(tmp_path)
+    _overlay(tmp_path, home)
 
     assert config.read_text() == "schema_version = 1\n# mine\n"
