@@ -91,7 +91,7 @@ def withdraw(session: Session) -> None:
             session.tmux, session.tmux_session_name, dict.fromkeys((*names.LIVE_GATEWAY, *names.RETIRED))
         )
         if window is not None and window.tmux_window_id is not None:
-            session.tmux.run("kill-window", "-t", window.tmux_window_id)
+            terminal.kill_window(session.tmux, window.tmux_window_id)
     except Unavailable:
         return  # the session or the window is gone, and what it held with it
 

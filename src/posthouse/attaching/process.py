@@ -159,7 +159,7 @@ class _InWindow:
 
     def end(self) -> None:
         try:
-            self._tmux.run("kill-window", "-t", self._pane.window_id)
+            terminal.kill_window(self._tmux, self._pane.window_id)
         except PosthouseError:
             return  # it closed by itself
 

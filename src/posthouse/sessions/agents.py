@@ -203,6 +203,7 @@ class Agents:
         Raises:
             Conflict: Its manifest is unusable, or it was joined and can't be started by us.
             Unreachable: Its tmux server does not answer; nothing was touched.
+            AgentDied: Its program does not run after the start.
         """
         refuse_legacy(agent)
         require_answer(agent)
@@ -223,6 +224,7 @@ class Agents:
             for text in mail_skills.provide(found):
                 warn(text)
             started = start.agent(found, chats.start_chat(mode, chat_id), self.roots)
+            _require_running(started)
             self._publish_state(agent.record, "active")
             return started
 
@@ -318,6 +320,18 @@ def require_answer(agent: Agent) -> None:
     """
     if agent.session is not None and agent.health == "unknown":
         raise Unreachable(agent)
+
+
+def _require_running(started: Session) -> None:
+    """Raises:
+    AgentDied: The session is gone, or the program in its pane has ended.
+    """
+    name = started.tmux_session_name
+    surface = terminal.surfaces(started.tmux).get(name, "missing")
+    if surface != "running":
+        raise start.AgentDied(
+            f"agent {started.agent_name!r} does not run: tmux session {name!r} is {surface}"
+        )
 
 
 def _close_terminal(tmux: Tmux, session_name: str) -> None:

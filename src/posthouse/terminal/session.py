@@ -277,9 +277,25 @@ def recorded(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
 
 def kill(tmux: Tmux, name: str) -> None:
     """End the session, if it is there. Its programs get a hang-up and may outlive it."""
+    _kill(tmux, ["kill-session", "-t", _target(name)], ["list-panes", "-s", "-t", _target(name)])
+
+
+def kill_window(tmux: Tmux, window_id: str) -> None:
+    """End one window, if it is there. Its programs get a hang-up and may outlive it."""
+    _kill(tmux, ["kill-window", "-t", window_id], ["list-panes", "-t", window_id])
+
+
+def _kill(tmux: Tmux, command: list[str], listing: list[str]) -> None:
+    """Run *command* on the panes that *listing* lists. All sessions and windows are killed here.
+
+    tmux 3.3a writes to a focused pane that loses its clients, if its program asked for focus events. When
+    that program was killed, there is nothing to write to: the server crashes, with all its agents. A
+    terminal reset switches focus events off; it is part of the same step as the kill.
+    """
     try:
         with turnstile.passing(tmux.server):
-            tmux.run("kill-session", "-t", _target(name))
+            pane_ids = tmux.run(*listing, "-F", "#{pane_id}").splitlines()
+            tmux.run_all([*(["send-keys", "-R", "-t", pane_id] for pane_id in pane_ids), command])
     except NoServer:
         return
     except TmuxRefused as error:

@@ -2,11 +2,13 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from posthouse.errors import InvalidInput
 from posthouse.support import processes
 from posthouse.support.processes import wait_exit
-from posthouse.terminal import session
+from posthouse.terminal import client, session
 from posthouse.terminal.client import Server, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen
@@ -417,3 +419,27 @@ def test_one_question_tells_how_every_agent_pane_is(tmux: Tmux) -> None:
 def test_without_a_server_there_are_no_agent_panes(tmux: Tmux) -> None:
     """A machine that was just started has none, and that is no error."""
     assert session.surfaces(tmux) == {}
+
+
+@contextmanager
+def _control_client(tmux: Tmux) -> Iterator[None]:
+    """A control client of `gpu`, which counts as one that looks at it."""
+    command = [*client.program(tmux.server), *client.attach_arguments("gpu", output=True)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        _wait(lambda: bool(tmux.run("list-clients", "-t", "=gpu:")))
+        yield
+        process.kill()
+
+
+def test_killing_a_session_whose_program_was_killed_spares_the_server(tmux: Tmux) -> None:
+    """tmux 3.3a crashes on a plain `kill-session` here, and every other session with it."""
+    neighbour = _create(tmux, "neighbour")
+    pane = _start(tmux, _create(tmux), "printf '\\033[?1004hasked'; exec sleep 600")
+    _shown(tmux, pane, "asked")
+    with _control_client(tmux):
+        os.kill(pane.pid, signal.SIGKILL)
+        _wait(lambda: session.agent_pane(tmux, "gpu").dead)
+        session.kill(tmux, "gpu")
+
+    assert session.agent_pane(tmux, "neighbour") == neighbour
+    assert not session.exists(tmux, "gpu")
