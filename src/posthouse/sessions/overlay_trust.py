@@ -90,8 +90,8 @@ def require_trust(overlay: Path, anchor: Path) -> None:
     if not _is_trusted(overlay, _record_path(overlay, anchor)):
         raise UntrustedOverlay(
             f"the project overlay {overlay} is not trusted: it may come with a cloned repository, and what "
-            f"is in it can run commands as you. If it is yours, run: posthouse project trust {overlay.parent} - "
-            f"to ignore it, set {names.RUNTIME_DIR} and {names.MAILBOX_DIR}."
+            f"is in it can run commands as you. If it is yours, run: posthouse project trust {overlay.parent}"
+            f" - to ignore it, set {names.RUNTIME_DIR} and {names.MAILBOX_DIR}."
         )
 
 
