@@ -429,3 +429,27 @@ def test_what_one_stopped_agent_left_is_removed_by_parts(posthouse: "Commands") 
         assert posthouse.json(*cleanup, part)["removed"] == [str(path) for path in paths]
         assert not any(path.exists() for path in paths)
     assert posthouse.json("agents", "list", "--state", "all")["agents"] == []
+
+
+def test_two_callers_with_equal_prompts_get_an_answer_each(posthouse: "Commands") -> None:
+    """Waiting is for one request: what was answered to an equal prompt of another caller does not count."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one")
+    _wait_ready(posthouse, "one")
+    posthouse.ok("agents", "prompt", "one", "--wait", "first [[say hi]]")
+
+    asked = [posthouse.start("agents", "prompt", "one", "--wait", "[[recall]]") for _ in range(2)]
+    answers = [caller.communicate(timeout=LIMIT_SECONDS)[0] for caller in asked]
+
+    assert [caller.returncode for caller in asked] == [0, 0]
+    assert sorted(answer.count("[[recall]]") for answer in answers) == [0, 1]
+
+
+def test_waiting_ends_when_the_program_of_a_tui_dies(posthouse: "Commands") -> None:
+    """What became of the prompt is unknown, and that is the answer."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one")
+    _wait_ready(posthouse, "one")
+
+    died = posthouse.run("agents", "prompt", "one", "--wait", "[[wait 1]] [[crash]]")
+
+    assert died.returncode == 12
+    assert "one: unknown" in died.stderr

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from posthouse import tools
 from posthouse.cli import gateways, turnwork, waiting
 from posthouse.cli.asking import Question, Ticket
-from posthouse.cli.waiting import Deadline, Row
+from posthouse.cli.waiting import Deadline
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts.events import CanonicalEvent
 from posthouse.sessions import start
@@ -55,6 +55,8 @@ class Answer:
     outcome: Outcome
     text: str | None = None
     detail: str | None = None
+    #: The text is only the beginning: a receipt keeps no more.
+    is_cut: bool = False
 
 
 _TIMED_OUT = Answer(outcome="timed_out", detail="it is still at work; the agent goes on")
@@ -81,11 +83,7 @@ def of_turn(
 
 
 def of_transcript(found: Session, ticket: Ticket, question: Question, deadline: Deadline) -> Answer:
-    """Wait until the agent's own transcript shows what became of a prompt that was typed."""
-    if ticket.request_id is not None:
-        early = _until_typed(found, ticket.request_id, deadline)
-        if early is not None:
-            return early
+    """Wait until the agent's transcript shows what became of a prompt that was typed without a gateway."""
     lag = Deadline(_TRANSCRIPT_LAG_SECONDS)
     for _ in deadline.looks():
         exchange = _exchange(found, ticket, question)
@@ -105,7 +103,12 @@ def told_by(client: "GatewayClient", request_id: str, deadline: Deadline) -> Ans
     receipt = client.receipt(request_id, wait_seconds=wait_seconds)
     if (outcome := _OF_RECEIPT.get(receipt["state"])) is not None:
         result = receipt["result"] or {}
-        return Answer(outcome=outcome, text=result.get("answer"), detail=receipt["error"])
+        return Answer(
+            outcome=outcome,
+            text=result.get("answer"),
+            detail=receipt["error"],
+            is_cut=result.get("answer_is_cut", False),
+        )
     if deadline.has_passed:
         return _TIMED_OUT if receipt["state"] == "running" else _STILL_WAITING
     return None
@@ -136,22 +139,11 @@ def _until_started(found: Session, ticket: Ticket, turn: Turn, deadline: Deadlin
     return _TIMED_OUT if ticket.request_id is None else _STILL_WAITING
 
 
-def _until_typed(found: Session, request_id: str, deadline: Deadline) -> Answer | None:
-    for _ in deadline.looks():
-        row = waiting.row(found.gateway_root, request_id)
-        if row is not None and row.state == "completed":
-            return None
-        early = _without_turn(found, request_id, row)
-        if early is not None:
-            return early
-    return _STILL_WAITING
-
-
-def _without_turn(found: Session, request_id: str | None, row: Row | None = None) -> Answer | None:
+def _without_turn(found: Session, request_id: str | None) -> Answer | None:
     """The answer of a request that ended before the agent got it, or that nobody carries out."""
     if request_id is None:
         return None
-    row = row or waiting.row(found.gateway_root, request_id)
+    row = waiting.row(found.gateway_root, request_id)
     if row is not None and row.is_over:
         return Answer(outcome="failed", detail=row.error or f"the request was {row.state}")
     if gateways.process_of(found) is None:

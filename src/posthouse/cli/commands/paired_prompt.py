@@ -59,6 +59,8 @@ def _answered(call: Call, accepted: dict[str, Any], answer: Answer) -> int:
     value = {**accepted, "outcome": answer.outcome, "answer": answer.text, "error": answer.detail}
     if call.output.is_json or answer.text:
         call.output.result(value, answer.text or "")
+    if answer.is_cut:
+        call.complain("this is only the beginning of the answer")
     if answer.outcome != "success":
         words = answer.outcome.replace("_", " ")
         call.complain(f"{call.selection.value}: {words}: {answer.detail or 'no reason is known'}")

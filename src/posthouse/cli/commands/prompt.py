@@ -67,9 +67,10 @@ def interrupt(call: Call) -> int:
 
 
 def _answer(call: Call, found: Session, ticket: Ticket, question: Question, deadline: Deadline) -> Answer:
-    if question.idempotency_key is not None:
+    is_tui = not found.manifest.is_headless
+    if ticket.request_id is not None and (is_tui or question.idempotency_key is not None):
         return answers.of_receipt(call.wiring, found, ticket, deadline)
-    if not found.manifest.is_headless:
+    if is_tui:
         return answers.of_transcript(found, ticket, question, deadline)
     show = turnwork.teller(call.output) if call.arguments.follow else None
     return answers.of_turn(found, ticket, show, deadline)
@@ -101,6 +102,10 @@ def _show(call: Call, agent: Agent, ticket: Ticket, answer: Answer) -> int:
     told_live = call.arguments.follow and ticket.turn_id is not None
     if call.output.is_json or (answer.text and not told_live):
         call.output.result(value, answer.text or "")
+    if answer.is_cut:
+        call.complain(
+            f"this is only the beginning of the answer; all of it: {call.prog} agents last {agent.name}"
+        )
     if answer.outcome != "success":
         call.complain(
             f"{agent.name}: {answer.outcome.replace('_', ' ')}: {answer.detail or 'no reason is known'}"
