@@ -437,11 +437,16 @@ def test_two_callers_with_equal_prompts_get_an_answer_each(posthouse: "Commands"
     _wait_ready(posthouse, "one")
     posthouse.ok("agents", "prompt", "one", "--wait", "first [[say hi]]")
 
-    asked = [posthouse.start("agents", "prompt", "one", "--wait", "[[recall]]") for _ in range(2)]
-    answers = [caller.communicate(timeout=LIMIT_SECONDS)[0] for caller in asked]
+    ask = ("agents", "prompt", "one", "--wait", "[[wait 1]] [[recall]]")
+    first = posthouse.start(*ask)
+    # Held up until the second caller has its answer, so that the newest equal prompt is not its own.
+    _wait_for(lambda: len(posthouse.json("agents", "requests", "list", "one")["requests"]) == 2)
+    os.kill(first.pid, signal.SIGSTOP)
+    second = posthouse.ok(*ask)
+    os.kill(first.pid, signal.SIGCONT)
+    answer, _ = first.communicate(timeout=LIMIT_SECONDS)
 
-    assert [caller.returncode for caller in asked] == [0, 0]
-    assert sorted(answer.count("[[recall]]") for answer in answers) == [0, 1]
+    assert (first.returncode, answer.count("[[recall]]"), second.count("[[recall]]")) == (0, 0, 1)
 
 
 def test_waiting_ends_when_the_program_of_a_tui_dies(posthouse: "Commands") -> None:
