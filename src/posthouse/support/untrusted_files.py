@@ -1,7 +1,7 @@
 """Reading files that an agent or another program can write.
 
-Such a file may be a named pipe, a device, a link or endless. Opening never blocks, only regular files are read,
-and at most as many bytes as the caller allows. A missing file stays a `FileNotFoundError`.
+Such a file may be a named pipe, a device, a link or endless. Opening never blocks, only regular files are
+read, and at most as many bytes as the caller allows. A missing file stays a `FileNotFoundError`.
 """
 
 import errno
@@ -25,13 +25,15 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class UnsafeFile(InvalidInput, ValueError):
-    """The file is not a regular file, is reached through a link, or is too large. Its content was not read."""
+    """The file is not a regular file, is reached through a link, or is too large; it was not read."""
 
     code = "unsafe_file"
 
 
-class BadJson(ValueError):
+class BadJson(InvalidInput, ValueError):
     """The content is not JSON, or is nested too deeply."""
+
+    code = "bad_json"
 
 
 def open_descriptor(path: Path, *, follow: bool = False) -> int:
@@ -60,7 +62,7 @@ def open_descriptor(path: Path, *, follow: bool = False) -> int:
 
 def open_file(path: Path, *, follow: bool = False) -> BinaryIO:
     """As `open_descriptor`, as a stream: for reading in pieces, or from the end."""
-    return open(open_descriptor(path, follow=follow), "rb")  # noqa: PTH123, SIM115 - of a descriptor; the caller closes it
+    return open(open_descriptor(path, follow=follow), "rb")
 
 
 def read_bytes(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: bool = False) -> bytes:
@@ -77,9 +79,9 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: bool = 
     return content
 
 
-def read_text(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, errors: str = "strict") -> str:
+def read_text(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: bool = False) -> str:
     """All of *path* as UTF-8 text. Raises as `read_bytes`; `UnicodeDecodeError` is a `ValueError`."""
-    return read_bytes(path, max_bytes=max_bytes).decode(errors=errors)
+    return read_bytes(path, max_bytes=max_bytes, follow=follow).decode()
 
 
 def read_tail(path: Path, *, max_bytes: int, follow: bool = False) -> tuple[int, bytes]:
@@ -97,7 +99,10 @@ def read_json(path: Path, *, max_bytes: int = MAX_RECORD_BYTES) -> Any:
         ValueError: It is not JSON (`BadJson`), or not to be read (`UnsafeFile`).
         OSError: It is missing, or not readable.
     """
-    return decode_json(read_bytes(path, max_bytes=max_bytes))
+    try:
+        return decode_json(read_bytes(path, max_bytes=max_bytes))
+    except BadJson as error:
+        raise BadJson(f"{path} is not JSON: {error}") from error
 
 
 def decode_json(content: bytes | str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
