@@ -13,14 +13,14 @@ from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
-from posthouse.support import files
+from posthouse.support import files, untrusted_files
 from posthouse.terminal import session as terminal
 
 
 def recorded(session: Session) -> gf.CurrentInstance | None:
     """What `run/current-instance.json` says, if it says something valid."""
     try:
-        content = (session.gateway_root / gf.CURRENT_INSTANCE).read_bytes()
+        content = untrusted_files.read_bytes(session.gateway_root / gf.CURRENT_INSTANCE)
         return strict.decode(content, gf.CurrentInstance)
     except (FileNotFoundError, ValueError):
         return None

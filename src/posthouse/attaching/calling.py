@@ -15,11 +15,13 @@ from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import strict
 from posthouse.errors import Unavailable
-from posthouse.support import files, locks
+from posthouse.support import files, locks, untrusted_files
 
 _START_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+#: Of a log, for a message.
+_TAIL_BYTES = 64 << 10
 
 
 class HostSilent(Unavailable):
@@ -165,5 +167,6 @@ def _start(log: Path, argv: list[str], environment: Mapping[str, str]) -> "subpr
 
 
 def _tail(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+    _, tail = untrusted_files.read_tail(log, max_bytes=_TAIL_BYTES)
+    lines = tail.decode(errors="replace").splitlines()[-5:]
     return "\n".join(lines) or "it said nothing"

@@ -13,13 +13,15 @@ from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.errors import PosthouseError, Unavailable
 from posthouse.sessions.session import Session
-from posthouse.support import files, processes
+from posthouse.support import files, processes, untrusted_files
 from posthouse.terminal import session as terminal
 from posthouse.terminal.pane import Pane
 
 #: A gateway that ends on the way is noticed at once; one that is slow may have a busy machine.
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+#: Of a log, for a message.
+_TAIL_BYTES = 64 << 10
 _TAIL_LINES = 5
 #: A killed gateway stops answering a moment before its lock is free.
 _LAST_MOMENTS_SECONDS = 2.0
@@ -185,7 +187,8 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
 def _tail(log: Path) -> str:
     """The last lines of *log*, for a message."""
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
-    except FileNotFoundError:
+        _, tail = untrusted_files.read_tail(log, max_bytes=_TAIL_BYTES)
+        lines = tail.decode(errors="replace").splitlines()[-_TAIL_LINES:]
+    except (FileNotFoundError, untrusted_files.UnsafeFile):
         lines = []
     return "\n".join(lines) or "it said nothing"

@@ -1,12 +1,12 @@
 """What gateways believe of their TUIs, in words for people."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from posthouse.cli.output import Cell, Tone
 from posthouse.contracts import gateway_files as gf
 from posthouse.sessions.session import Session
+from posthouse.support import untrusted_files
 
 _TONES: dict[str, Tone] = {
     "ready": "good",
@@ -22,8 +22,8 @@ _MAX_BYTES = 1 << 16
 def left_on_disk(found: Session) -> dict[str, Any] | None:
     """What the session's gateway last wrote; None when it wrote nothing. Asks nobody."""
     try:
-        with (found.gateway_root / gf.TUI).open("rb") as stream:
-            content = json.loads(stream.read(_MAX_BYTES))
+        with untrusted_files.open_file(found.gateway_root / gf.TUI) as stream:
+            content = untrusted_files.decode_json(stream.read(_MAX_BYTES))
     except (OSError, ValueError):  # no gateway, or one that is just being replaced
         return None
     return content if isinstance(content, dict) else None

@@ -10,6 +10,7 @@ from posthouse.contracts import strict
 from posthouse.errors import PosthouseError, Unavailable
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
+from posthouse.support import untrusted_files
 
 if TYPE_CHECKING:
     from posthouse.clients.gateway import GatewayClient
@@ -41,7 +42,7 @@ class NotAttached(Unavailable):
 def process_of(found: Session) -> gf.CurrentInstance | None:
     """The gateway process that the session's files name, if it lives. Asks nobody."""
     try:
-        content = (found.gateway_root / gf.CURRENT_INSTANCE).read_bytes()
+        content = untrusted_files.read_bytes(found.gateway_root / gf.CURRENT_INSTANCE)
         instance = strict.decode(content, gf.CurrentInstance)
     except (OSError, ValueError):
         # None, or one that is just being replaced: either way there is none to name.

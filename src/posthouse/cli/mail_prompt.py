@@ -17,7 +17,7 @@ from posthouse.contracts.manifest import FilesystemMailbox, Mailbox
 from posthouse.errors import Conflict, Denied, InvalidInput, PosthouseError
 from posthouse.sessions import start
 from posthouse.sessions.session import Session
-from posthouse.support import clock, ids
+from posthouse.support import clock, ids, untrusted_files
 from posthouse.tools.tool import Exchange
 
 BEGIN, END = "HOUMAO_MAIL_RESULT_BEGIN", "HOUMAO_MAIL_RESULT_END"
@@ -174,7 +174,7 @@ def _whose(binding: Mailbox) -> dict[str, Any]:
 
 def _decoded(text: str) -> dict[str, Any] | None:
     try:
-        report = json.loads(text)
+        report = untrusted_files.decode_json(text)
     except ValueError:
         return None
     return report if isinstance(report, dict) else None

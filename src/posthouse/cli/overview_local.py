@@ -1,6 +1,5 @@
 """All agents at a glance, from their own files: records, turn folders, what gateways left on disk."""
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from posthouse.sessions import liveness
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
-from posthouse.support import clock
+from posthouse.support import clock, untrusted_files
 from posthouse.turns import runner
 
 _MAX_BYTES = 1 << 16
@@ -71,8 +70,8 @@ def _queue(agent: Agent) -> int | None:
 
 def _left(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as stream:
-            content = json.loads(stream.read(_MAX_BYTES))
+        with untrusted_files.open_file(path) as stream:
+            content = untrusted_files.decode_json(stream.read(_MAX_BYTES))
     except (OSError, ValueError):  # just being replaced, or gone with its gateway
         return {}
     return content if isinstance(content, dict) else {}

@@ -14,7 +14,7 @@ from posthouse.clients.coordination.answers import Instance
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import strict
 from posthouse.errors import Unavailable
-from posthouse.support import files, locks
+from posthouse.support import files, locks, untrusted_files
 
 _START_SECONDS = 60.0
 _END_SECONDS = 60.0
@@ -42,7 +42,7 @@ def running(runtime_root: Path) -> Instance | None:
         return None
     for path in servers.glob(f"*/{cf.CURRENT_INSTANCE}"):
         try:
-            instance = strict.decode(path.read_bytes(), Instance)
+            instance = strict.decode(untrusted_files.read_bytes(path), Instance)
         except (OSError, ValueError):  # left by another one, or just being written
             continue
         if instance.pid == pid:

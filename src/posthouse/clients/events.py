@@ -1,11 +1,11 @@
 """Reads server-sent events as they come."""
 
 import http.client
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 from posthouse.errors import Unavailable
+from posthouse.support import untrusted_files
 
 #: Longer than any event; a line without end is not one of ours.
 MAX_LINE_BYTES = 1 << 20
@@ -110,7 +110,7 @@ def text_of(line: bytes) -> str:
 
 def _object(data: str) -> dict[str, Any]:
     try:
-        decoded = json.loads(data)
+        decoded = untrusted_files.decode_json(data)
     except ValueError as error:
         raise StreamBroken("an event that is not JSON") from error
     if not isinstance(decoded, dict):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from posthouse.clients.wording import execution_of, key_header, words_of
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
+from posthouse.support import untrusted_files
 
 if TYPE_CHECKING:
     from posthouse.clients.events import EventFeed
@@ -373,7 +374,7 @@ class GatewayClient:
 
 def _read(status: int, answer: bytes) -> dict[str, Any]:
     try:
-        decoded = json.loads(answer)
+        decoded = untrusted_files.decode_json(answer)
     except ValueError as error:
         raise GatewayUnreachable(_NOT_A_GATEWAY) from error
     if not isinstance(decoded, dict):

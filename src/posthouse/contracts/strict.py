@@ -6,6 +6,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from posthouse.support.untrusted_files import BadJson
+
 NonBlank = Annotated[str, msgspec.Meta(pattern=r"\S")]
 PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -30,7 +32,10 @@ def decode(content: bytes, kind: type[S]) -> S:
     Raises:
         ValueError: It is not JSON or not of that shape; the message names the field.
     """
-    decoded: S = _decoder(kind).decode(content)
+    try:
+        decoded: S = _decoder(kind).decode(content)
+    except RecursionError:
+        raise BadJson("nested too deeply") from None
     return decoded
 
 
@@ -40,7 +45,10 @@ def parse(content: bytes) -> Any:
     Raises:
         ValueError: It is not JSON.
     """
-    return msgspec.json.decode(content)
+    try:
+        return msgspec.json.decode(content)
+    except RecursionError:
+        raise BadJson("nested too deeply") from None
 
 
 def convert(payload: Mapping[str, Any], kind: type[S]) -> S:

@@ -15,6 +15,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names, strict
 from posthouse.coordination.member import Member
 from posthouse.errors import PosthouseError, Unavailable
+from posthouse.support import untrusted_files
 from posthouse.support.tracing import NO_TRACING, Tracing
 
 _HEALTH_SECONDS = 5.0
@@ -205,7 +206,7 @@ def _recorded(member: Member) -> gf.CurrentInstance:
     """
     name, root = member.record.agent_name, root_of(member)
     try:
-        content = (root / gf.CURRENT_INSTANCE).read_bytes()
+        content = untrusted_files.read_bytes(root / gf.CURRENT_INSTANCE)
         instance = strict.decode(content, gf.CurrentInstance)
     except (FileNotFoundError, NotADirectoryError):
         raise NoLiveGateway(f"{name!r} has no gateway; start one with {command(member, 'attach')}") from None

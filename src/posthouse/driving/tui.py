@@ -91,7 +91,7 @@ class TuiAdapter:
         await self._require_program(prompt.instance_id or self.standing.instance_id)
         self._turn_expected_until = float("inf")
         try:
-            proof = self._proof(prompt.text)
+            proof = await asyncio.to_thread(self._proof, prompt.text)
             with acknowledgement.told_at_once(self._link.session, typist.nudge):
                 delivery = await typist.submit(
                     prompt.text,

@@ -73,7 +73,7 @@ class Witnesses:
         """Read what is new. Costs a look at two folders when nothing is."""
         async with self._reading:
             if self._since is not None:
-                self._listen()
+                self._listen(await asyncio.to_thread(self._tool.transcript, self._home, self._directory))
                 self.told = await asyncio.to_thread(self._newest, self.told, self._since)
 
     def _start_refreshing(self) -> None:
@@ -87,11 +87,10 @@ class Witnesses:
         if self.told != before:
             self._on_change()
 
-    def _listen(self) -> None:
+    def _listen(self, path: Path | None) -> None:
         """Watch the folders that are there by now. Without a watch, every look reads them."""
         if self._hooks is None:
             self._hooks = _watch(self._spool, self._pacer.hurry)
-        path = self._tool.transcript(self._home, self._directory)
         folder = None if path is None else path.parent
         if folder != self._watched:
             if self._records is not None:

@@ -11,7 +11,7 @@ import msgspec
 from posthouse.contracts.gateway_events import CONTRACT_KINDS, PART_BEGUN
 from posthouse.events import past
 from posthouse.events.event import Event
-from posthouse.support import clock, crashpoints, rotation
+from posthouse.support import clock, crashpoints, rotation, untrusted_files
 from posthouse.support.rotation import Keep, RotatingFile
 
 #: About 80,000 events a file: what happened to every request that a queue still remembers, and more.
@@ -133,15 +133,16 @@ def read_events(path: Path, *, mentioning: str = "") -> Iterator[dict[str, Any]]
     *mentioning* leaves out lines without that text before they are decoded: most of a long history.
     """
     for part in rotation.parts(path):
-        with part.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
+        with untrusted_files.open_file(part) as lines:
+            for content in lines:
+                line = content.decode(errors="replace")
                 if mentioning in line and (event := _decoded(line)) is not None:
                     yield event
 
 
 def _decoded(line: str) -> dict[str, Any] | None:
     try:
-        event = json.loads(line)
+        event = untrusted_files.decode_json(line)
     except ValueError:
         return None
     return event if isinstance(event, dict) and event.get("kind") != PART_BEGUN else None

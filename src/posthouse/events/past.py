@@ -5,7 +5,6 @@ again: every part but the first begins with a line that tells its own number.
 """
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import IO
 
 from posthouse.contracts.gateway_events import PART_BEGUN
 from posthouse.events.event import Event, Position, decoded
-from posthouse.support import rotation
+from posthouse.support import rotation, untrusted_files
 
 #: How much is read at a time; one reader holds no more than this of the past.
 _CHUNK_BYTES = 256 << 10
@@ -119,9 +118,9 @@ def _streams(path: Path, opened: contextlib.ExitStack) -> Iterator[IO[bytes]]:
     seen: set[int] = set()
     for part in reversed(rotation.parts(path)):
         try:
-            stream = opened.enter_context(part.open("rb"))
-        except FileNotFoundError:
-            continue  # it was the oldest, and is gone
+            stream = opened.enter_context(untrusted_files.open_file(part))
+        except (FileNotFoundError, untrusted_files.UnsafeFile):
+            continue  # it was the oldest, and is gone; or no part of ours
         facts = os.fstat(stream.fileno())
         if facts.st_size and facts.st_ino not in seen:
             seen.add(facts.st_ino)
@@ -133,7 +132,7 @@ def _told_number(stream: IO[bytes]) -> int | None:
     line = stream.readline(1024)
     stream.seek(0)
     try:
-        fields = json.loads(line)
+        fields = untrusted_files.decode_json(line)
         return int(fields["event_number"]) if fields["kind"] == PART_BEGUN else None
     except (ValueError, KeyError, TypeError):
         return None

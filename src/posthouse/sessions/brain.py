@@ -11,7 +11,7 @@ from typing import Any
 
 from posthouse.errors import InvalidInput
 from posthouse.sessions.secrets import parse_env_file
-from posthouse.support import files
+from posthouse.support import files, untrusted_files
 
 _SCHEMA_VERSION = 3
 _MAX_BYTES = 1 << 20
@@ -105,8 +105,8 @@ def read_role(agent_def_dir: Path, role_name: str) -> str:
     if named.is_absolute() or not named.parts or ".." in named.parts:
         raise BadDefinition(f"role {role_name!r} is not the name of a folder below {agent_def_dir / 'roles'}")
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return untrusted_files.read_text(path, follow=True)
+    except (OSError, ValueError) as error:
         raise BadDefinition(f"role {role_name!r} has no readable text at {path}: {error}") from error
 
 
@@ -120,10 +120,10 @@ def _load(path: Path) -> Mapping[str, Any]:
     import yaml
 
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise BadDefinition(f"{path} is over {_MAX_BYTES} bytes: not a brain manifest")
-        document = yaml.safe_load(path.read_bytes())
-    except (OSError, yaml.YAMLError) as error:
+        document = yaml.safe_load(untrusted_files.read_bytes(path, max_bytes=_MAX_BYTES, follow=True))
+    except RecursionError:
+        raise BadDefinition(f"brain manifest {path} is nested too deeply") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise BadDefinition(f"brain manifest {path} can't be read: {error}") from error
     if not isinstance(document, dict):
         raise BadDefinition(f"brain manifest {path} is not a mapping")

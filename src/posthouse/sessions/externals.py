@@ -8,7 +8,7 @@ from posthouse.contracts import external_agents, names, strict
 from posthouse.contracts.external_agents import ExternalRecord
 from posthouse.contracts.identity import component, same_agent
 from posthouse.errors import Conflict, NotFound
-from posthouse.support import files, locks
+from posthouse.support import files, locks, untrusted_files
 
 _LOCK = "locks/external-agents.lock"
 _LOCK_WAIT_SECONDS = 10.0
@@ -73,7 +73,9 @@ class Externals:
     def token(self, external_agent_id: str) -> str | None:
         """What its server wants to see; None: nothing."""
         try:
-            return (self._of(external_agent_id) / external_agents.TOKEN).read_text().strip() or None
+            return (
+                untrusted_files.read_text(self._of(external_agent_id) / external_agents.TOKEN).strip() or None
+            )
         except FileNotFoundError:
             return None
 
@@ -126,7 +128,7 @@ def _entry(folder: Path) -> Entry:
     try:
         if path.is_symlink() or path.stat().st_size > _MAX_BYTES:
             raise ValueError("it is no record")
-        record = strict.decode(path.read_bytes(), ExternalRecord)
+        record = strict.decode(untrusted_files.read_bytes(path), ExternalRecord)
         if record.external_agent_id != folder.name:
             raise ValueError(f"it is about {record.external_agent_id}")
     except (OSError, ValueError) as error:

@@ -10,7 +10,7 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names, strict
 from posthouse.errors import Conflict
 from posthouse.sessions.session import Session
-from posthouse.support import files
+from posthouse.support import files, untrusted_files
 
 
 class BadDesiredConfig(Conflict):
@@ -53,7 +53,7 @@ def desired_config(session: Session) -> gf.DesiredConfig:
     """
     path = session.gateway_root / gf.DESIRED_CONFIG
     try:
-        return strict.decode(path.read_bytes(), gf.DesiredConfig)
+        return strict.decode(untrusted_files.read_bytes(path), gf.DesiredConfig)
     except FileNotFoundError:
         return gf.DesiredConfig()
     except ValueError as error:

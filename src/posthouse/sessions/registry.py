@@ -14,7 +14,7 @@ from posthouse.contracts import names, strict
 from posthouse.contracts.identity import component
 from posthouse.contracts.registry import Liveness, Record, upgrade
 from posthouse.errors import Conflict, NotFound
-from posthouse.support import clock, files, locks
+from posthouse.support import clock, files, locks, untrusted_files
 
 #: What tmux-backed publications carry: life is told by tmux, so the lease never ends it.
 _LEASE = timedelta(days=36500)
@@ -140,7 +140,7 @@ class Registry:
         try:
             if path.stat().st_size > _MAX_RECORD_BYTES:
                 raise ValueError("it is larger than a record can be")
-            payload = strict.parse(path.read_bytes())
+            payload = strict.parse(untrusted_files.read_bytes(path))
             if not isinstance(payload, dict):
                 raise ValueError("it is not a JSON object")
             record = strict.convert(upgrade(payload), Record)

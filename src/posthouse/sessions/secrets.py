@@ -3,13 +3,12 @@
 The manifest and the brain manifest name the variables; only this file has the values.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from posthouse.errors import InvalidInput
-from posthouse.support import files
+from posthouse.support import files, untrusted_files
 
 _FILE = "launch-env.json"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -25,7 +24,7 @@ class BadVariable(InvalidInput):
 def read(root: Path) -> dict[str, str]:
     """The values of the session at *root*; empty when it has none."""
     try:
-        stored = json.loads((root / _FILE).read_bytes())
+        stored = untrusted_files.read_json(root / _FILE)
     except FileNotFoundError:
         return {}
     return {str(name): str(value) for name, value in stored.items()}
@@ -59,8 +58,8 @@ def collect(
 def parse_env_file(path: Path) -> dict[str, str]:
     """Read `K=V` lines; `export`, blank lines, `#` comments and surrounding quotes are understood."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = untrusted_files.read_text(path, follow=True).splitlines()
+    except (OSError, ValueError) as error:
         raise BadVariable(f"env file {path} can't be read: {error}") from error
     values: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):

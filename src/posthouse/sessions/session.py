@@ -7,7 +7,8 @@ from pathlib import Path
 from posthouse.contracts import names, strict
 from posthouse.contracts.manifest import Manifest
 from posthouse.errors import Conflict, NotFound
-from posthouse.support import files, locks
+from posthouse.support import files, locks, untrusted_files
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.terminal.client import Server, Tmux
 
 #: Where `backend_state` keeps the socket of the tmux server that the session lives on.
@@ -86,11 +87,13 @@ def read(manifest_path: Path) -> Session:
         BadManifest: It can't be read, or is not a manifest of schema 4; the message names the field.
     """
     try:
-        content = manifest_path.read_bytes()
+        content = untrusted_files.read_bytes(manifest_path)
     except (FileNotFoundError, NotADirectoryError):
         raise SessionNotFound(f"there is no manifest at {manifest_path}") from None
     except OSError as error:
         raise BadManifest(f"{manifest_path} can't be read: {error.strerror}") from error
+    except UnsafeFile as error:
+        raise BadManifest(str(error)) from error
     try:
         return Session(manifest_path.parent, strict.decode(content, Manifest))
     except ValueError as error:

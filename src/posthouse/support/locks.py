@@ -50,7 +50,7 @@ def hold(path: Path, *, wait_seconds: float = 0.0, retry_seconds: float = _RETRY
 def holder(path: Path) -> int | None:
     """The process that holds *path*, or None. Two who ask never take each other for the holder."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from posthouse.support import untrusted_files
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
@@ -112,10 +114,10 @@ def _numbered(path: Path, number: int) -> Path:
 
 
 def _open(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
 
 
 def _ends_whole(path: Path, size: int) -> bool:
-    with path.open("rb") as stream:
+    with untrusted_files.open_file(path, follow=True) as stream:
         stream.seek(size - 1)
         return stream.read(1) == b"\n"

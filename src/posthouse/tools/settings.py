@@ -1,10 +1,10 @@
 """A CLI's files of settings: JSON objects, read strictly."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from posthouse.errors import Conflict
+from posthouse.support import untrusted_files
 
 _MAX_BYTES = 32 << 20
 
@@ -22,8 +22,8 @@ def read(path: Path) -> dict[str, Any]:
         BadSettings: It holds something else.
     """
     try:
-        with path.open("rb") as stream:
-            content = json.loads(stream.read(_MAX_BYTES) or b"{}")
+        with untrusted_files.open_file(path, follow=True) as stream:
+            content = untrusted_files.decode_json(stream.read(_MAX_BYTES) or b"{}")
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -4,12 +4,11 @@ A report is written by a shell command that the CLI runs, so it needs neither a 
 it waits there while no gateway lives. It appears whole: written beside its place and renamed.
 """
 
-import json
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
-from posthouse.support import clock
+from posthouse.support import clock, untrusted_files
 from posthouse.tools.tool import Report
 
 #: Below the session's folder.
@@ -55,15 +54,15 @@ def read(folder: Path, *, after_ns: int = -1) -> list[tuple[Path, Report]]:
 
 def _made_at(path: Path) -> int:
     try:
-        return path.stat().st_mtime_ns
+        return path.lstat().st_mtime_ns
     except FileNotFoundError:  # another reader has just removed it
         return 0
 
 
 def _report(path: Path) -> Report | None:
     try:
-        payload = json.loads(path.read_bytes())
-        moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        payload = untrusted_files.read_json(path, max_bytes=_MAX_BYTES)
+        moment = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
     except (OSError, ValueError):
         return None
     if not isinstance(payload, dict):

@@ -1,12 +1,12 @@
 """What the transcripts of all CLIs have in common: a record in each line, and turns that prompts share."""
 
-import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from posthouse.support import untrusted_files
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.tools.tool import Exchange, Place
 
 
@@ -81,13 +81,10 @@ class Tally:
 def _tail(path: Path, max_bytes: int) -> Iterator[tuple[int, bytes]]:
     """The whole lines at the end of *path*, each with the byte where it begins."""
     try:
-        with path.open("rb") as stream:
-            start = max(0, stream.seek(0, os.SEEK_END) - max_bytes)
-            stream.seek(start)
-            lines = stream.read(max_bytes).split(b"\n")
-    except FileNotFoundError:
+        start, tail = untrusted_files.read_tail(path, max_bytes=max_bytes)
+    except (FileNotFoundError, UnsafeFile):
         return
-    offset = start
+    lines, offset = tail.split(b"\n"), start
     for number, line in enumerate(lines[:-1]):
         if number or not start:
             yield offset, line
@@ -96,6 +93,6 @@ def _tail(path: Path, max_bytes: int) -> Iterator[tuple[int, bytes]]:
 
 def _parsed(line: bytes) -> object:
     try:
-        return json.loads(line)
+        return untrusted_files.decode_json(line)
     except ValueError:
         return None

@@ -6,14 +6,16 @@ once, by the bridge that carries the turn out or by whoever calls it off, never 
 says that the end was asked for, and is there before the first signal is sent.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from posthouse.support import clock, files
+from posthouse.support import clock, files, untrusted_files
 from posthouse.support.processes import Process
 from posthouse.turns.order import Order
+
+#: A prompt of some megabytes is part of an order's arguments.
+_MAX_ORDER_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class Folder:
 
     def read_order(self) -> Order:
         """Raises FileNotFoundError when nothing was ordered here."""
-        return Order.from_record(json.loads(self.order.read_bytes()))
+        return Order.from_record(untrusted_files.read_json(self.order, max_bytes=_MAX_ORDER_BYTES))
 
     def claim(self, run: Run) -> bool:
         """Take the turn for this bridge. False: it was carried out or called off before."""
@@ -114,7 +116,7 @@ class Folder:
 
     def read_exitcode(self) -> int | None:
         try:
-            return int(self.exitcode.read_text())
+            return int(untrusted_files.read_text(self.exitcode))
         except FileNotFoundError:
             return None
 
@@ -122,7 +124,7 @@ class Folder:
 def read_json(path: Path) -> dict[str, Any] | None:
     """The JSON object in *path*, or None when the file is not there."""
     try:
-        record = json.loads(path.read_bytes())
+        record = untrusted_files.read_json(path)
     except FileNotFoundError:
         return None
     return record if isinstance(record, dict) else None

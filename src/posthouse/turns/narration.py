@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from posthouse.contracts.events import CanonicalEvent, Decoded
-from posthouse.support import clock
+from posthouse.support import clock, untrusted_files
 from posthouse.tools.decoder import Decoder
 from posthouse.turns.tail import Overlong
 
@@ -110,10 +110,7 @@ def _parse(text: str) -> object:
     Raises:
         ValueError: It is not.
     """
-    try:
-        value: object = json.loads(text, parse_constant=_refuse)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    value: object = untrusted_files.decode_json(text, parse_constant=_refuse)
     if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(value) > _MAX_DEPTH:
         raise ValueError("nested too deeply")
     return value

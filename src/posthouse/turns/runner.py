@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from posthouse.errors import Conflict, PosthouseError, Unavailable
-from posthouse.support import crashpoints, files, ids, locks, processes
+from posthouse.support import crashpoints, files, ids, locks, processes, untrusted_files
 from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.pane import Pane
@@ -123,7 +123,7 @@ def active(turns_root: Path) -> Turn | None:
 def last(turns_root: Path) -> Turn | None:
     """The turn started last. Lost with a power cut at worst, which ends every turn anyway."""
     try:
-        turn_id = (turns_root / _LAST).read_text()
+        turn_id = untrusted_files.read_text(turns_root / _LAST)
     except FileNotFoundError:
         return None
     return Turn(turns_root / turn_id) if (turns_root / turn_id / "order.json").exists() else None

@@ -1,7 +1,6 @@
 """What the files of a turn say about it now."""
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import Any, Literal
 
 from posthouse import tools
 from posthouse.contracts.events import CanonicalEvent
-from posthouse.support import clock, processes
+from posthouse.support import clock, processes, untrusted_files
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns import outcome, tail
 from posthouse.turns.folder import CalledOff, Folder, Run
 from posthouse.turns.narration import Narrator
@@ -95,7 +95,17 @@ def read_events(told: Tail) -> Iterator[CanonicalEvent]:
     """What was added to a turn's `canonical-events.jsonl` since the last reading."""
     for line in told.read():
         if not isinstance(line, Overlong):
-            yield CanonicalEvent.from_record(json.loads(line))
+            event = _event(line)
+            if event is not None:
+                yield event
+
+
+def _event(line: bytes) -> CanonicalEvent | None:
+    """The event in *line*; None for a torn or foreign line, which costs that line only."""
+    try:
+        return CanonicalEvent.from_record(untrusted_files.decode_json(line))
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def open_canonical(folder: Folder) -> Tail:
@@ -115,6 +125,9 @@ def _told(folder: Folder) -> Iterator[CanonicalEvent]:
         told = open_canonical(folder)
     except FileNotFoundError:
         return
+    except UnsafeFile:
+        yield from _derived(folder, folder.read_order())
+        return
     try:
         yield from read_events(told)
     finally:
@@ -124,10 +137,12 @@ def _told(folder: Folder) -> Iterator[CanonicalEvent]:
 def _derived(folder: Folder, order: Order) -> Iterator[CanonicalEvent]:
     moment = _last_output_at(folder) or clock.iso_micros(clock.now())
     narrator = Narrator(tools.load_decoder(order.tool), order.turn_index, now=lambda: moment)
-    for line in tail.lines_of(folder.stdout):
-        yield from narrator.stdout(line)
-    for line in tail.lines_of(folder.stderr):
-        yield from narrator.stderr(line)
+    for path, narrate in ((folder.stdout, narrator.stdout), (folder.stderr, narrator.stderr)):
+        try:
+            for line in tail.lines_of(path):
+                yield from narrate(line)
+        except UnsafeFile as error:
+            yield from narrator.stderr(str(error).encode())
 
 
 def _judged(folder: Folder, order: Order, code: int | None) -> TurnState:
@@ -177,7 +192,7 @@ def _plain(folder: Folder, order: Order, status: Status, *, error: str | None = 
 
 def _is_held(lock: Path) -> bool:
     try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = untrusted_files.open_descriptor(lock)
     except FileNotFoundError:
         return False
     try:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from posthouse.support import untrusted_files
+
 #: A longer line is not kept; what it was is said instead.
 MAX_LINE_BYTES = 8 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
@@ -56,7 +58,7 @@ class Tail:
     """The lines of one file from its beginning, in as many readings as it takes."""
 
     def __init__(self, path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = untrusted_files.open_descriptor(path)
         self._offset = 0
         self._lines = Lines(max_bytes)
 

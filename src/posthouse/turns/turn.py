@@ -50,7 +50,7 @@ class Turn:
         """
         try:
             return self.folder.read_order()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise TurnNotFound(f"there is no turn {self.turn_id!r}; `turn submit` starts one") from None
 
     def state(self) -> TurnState:

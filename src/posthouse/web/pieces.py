@@ -4,16 +4,20 @@ A file has the length that it has when it is asked for; what is added meanwhile 
 """
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from starlette.responses import StreamingResponse
 
 from posthouse.errors import InvalidInput, NotFound
+from posthouse.support import untrusted_files
+from posthouse.support.untrusted_files import UnsafeFile
+from posthouse.web.refusals import HeadedRefusal
 
 T = TypeVar("T")
 
@@ -33,10 +37,14 @@ class NoSuchFile(NotFound):
     code = "file_not_found"
 
 
-class RangeBeyondEnd(InvalidInput):
+class RangeBeyondEnd(InvalidInput, HeadedRefusal):
     """The part that was asked for begins after the end."""
 
     code = "range_not_satisfiable"
+
+    def __init__(self, asked: str | None, size: int) -> None:
+        super().__init__(f"there are {size} bytes, none of them in {asked!r}")
+        self.headers = {"content-range": f"bytes */{size}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +59,24 @@ async def file_answer(path: Path, headers: Mapping[str, str]) -> StreamingRespon
     """The file at *path* as text, or the part of it that *headers* ask for.
 
     Raises:
-        NoSuchFile: It is not there.
+        NoSuchFile: It is not there, or not a regular file.
         RangeBeyondEnd: It is shorter than that.
     """
     try:
-        size = (await asyncio.to_thread(path.stat)).st_size
+        file = await asyncio.to_thread(untrusted_files.open_file, path)
     except FileNotFoundError:
         raise NoSuchFile(f"there is no {path.name}") from None
-    part = None if "if-range" in headers else part_of(headers.get("range"), size)
+    except UnsafeFile as error:
+        raise NoSuchFile(f"{path.name} is not served: {error}") from error
+    try:
+        size = os.fstat(file.fileno()).st_size
+        part = None if "if-range" in headers else part_of(headers.get("range"), size)
+    except BaseException:
+        file.close()
+        raise
     told = part or Part(0, size)
     answer = StreamingResponse(
-        _read(path, told), 200 if part is None else 206, media_type="text/plain; charset=utf-8"
+        _read(file, told), 200 if part is None else 206, media_type="text/plain; charset=utf-8"
     )
     answer.headers["accept-ranges"] = "bytes"
     answer.headers["content-length"] = str(told.stop - told.start)
@@ -87,7 +102,7 @@ def part_of(asked: str | None, size: int) -> Part | None:
     if last and first and int(last) < int(first):
         return None
     if start >= stop:
-        raise RangeBeyondEnd(f"there are {size} bytes, none of them in {asked!r}")
+        raise RangeBeyondEnd(asked, size)
     return Part(start, stop)
 
 
@@ -97,8 +112,7 @@ async def in_batches(made: Iterator[T]) -> AsyncIterator[list[T]]:
         yield batch
 
 
-async def _read(path: Path, part: Part) -> AsyncIterator[bytes]:
-    file = await asyncio.to_thread(path.open, "rb")
+async def _read(file: BinaryIO, part: Part) -> AsyncIterator[bytes]:
     try:
         await asyncio.to_thread(file.seek, part.start)
         left = part.stop - part.start

@@ -31,6 +31,12 @@ _NOT_AN_OBJECT = ("model_type", "dict_type")
 _OBJECT_WANTED = "Input should be a valid dictionary or object to extract fields from"
 
 
+class HeadedRefusal(PosthouseError):
+    """A refusal whose answer carries headers."""
+
+    headers: Mapping[str, str] = {}
+
+
 class InvalidBody(Exception):
     """The body or the query is not what the route takes."""
 
@@ -86,7 +92,7 @@ def _malformed(body: bytes, one: ErrorDetails) -> dict[str, Any]:
     """Where the JSON breaks, as Python's own parser counts; it takes a little more than pydantic's."""
     reason, position = one.get("ctx", {}).get("error", "not JSON"), 0
     try:
-        json.loads(body)
+        json.loads(body)  # not `decode_json`: the position of the fault is needed
     except json.JSONDecodeError as error:
         reason, position = error.msg, error.pos
     except UnicodeDecodeError as error:
@@ -109,7 +115,8 @@ def refusal_of(error: Exception, statuses: Mapping[type[PosthouseError], int]) -
         return Response(error.body(), error.status, error.headers, media_type="application/json")
     if isinstance(error, PosthouseError):
         status = next(status for family, status in statuses.items() if isinstance(error, family))
-        return JSONResponse({"detail": str(error), **error.facts}, status)
+        headers = error.headers if isinstance(error, HeadedRefusal) else None
+        return JSONResponse({"detail": str(error), **error.facts}, status, headers=headers)
     if isinstance(error, HTTPException):
         return JSONResponse({"detail": error.detail}, error.status_code, headers=error.headers)
     return None

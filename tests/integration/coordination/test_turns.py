@@ -1,6 +1,7 @@
 """Headless turns over HTTP, with real scripted agents in a real tmux."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,7 @@ def test_what_is_not_there_is_said_to_be(server: Served, agents: Agents, gpu: Se
     """Unknown turns and artifacts are 404, an agent that does not run 503, and it keeps its turns."""
     turn_id = server.post(f"{AGENT}/turns", {"prompt": "[[say hello]]"}).json["turn_id"]
     ended(server, turn_id)
-    for path in ("nobody", "turn-none", ".last", "%2e%2e"):
+    for path in ("nobody", "turn-none", ".last", "%2e%2e", "x" * 5000, "%C3%BC" * 500):
         assert server.get(f"{AGENT}/turns/{path}").status == 404
     assert server.get(f"{AGENT}/turns/turn-none/artifacts/stdout").status == 404
     assert server.get("/houmao/agents/nobody/turns/x").status == 404
@@ -160,6 +161,27 @@ def test_what_is_not_there_is_said_to_be(server: Served, agents: Agents, gpu: Se
     wait_for(lambda: server.get("/houmao/agents").json == {"agents": []})
     assert server.post(f"{AGENT}/turns", {"prompt": "[[say x]]"}).status == 503
     assert server.get(f"{AGENT}/turns/{turn_id}").json["status"] == "completed"
+
+
+def test_an_artifact_that_is_no_regular_file_is_not_served(server: Served, gpu: Session) -> None:
+    """Neither a named pipe nor a link stops the server or shows another file; it answers on."""
+    turn_id = server.post(f"{AGENT}/turns", {"prompt": "[[say hello]]"}).json["turn_id"]
+    ended(server, turn_id)
+    place = gpu.turns_root / turn_id
+    beyond = server.ask(
+        "GET", f"{AGENT}/turns/{turn_id}/artifacts/stdout", headers={"Range": "bytes=999999-"}
+    )
+    size = (place / "stdout.jsonl").stat().st_size
+    assert (beyond.status, beyond.headers["content-range"]) == (416, f"bytes */{size}")
+
+    (place / "stderr.log").unlink()
+    (place / "stderr.log").symlink_to("/etc/passwd")
+    for _ in range(100):  # more than there are threads
+        (place / "stdout.jsonl").unlink()
+        os.mkfifo(place / "stdout.jsonl")
+        for which in ("stdout", "stderr"):
+            assert server.get(f"{AGENT}/turns/{turn_id}/artifacts/{which}").status == 404
+    assert server.get(f"{AGENT}/turns/{turn_id}").status == 200
 
 
 def test_asked_twice_under_one_id_a_turn_is_taken_once(server: Served, agents: Agents, gpu: Session) -> None:

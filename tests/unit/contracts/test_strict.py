@@ -4,6 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from posthouse.contracts import gateway_host as gh
+from posthouse.contracts import strict
+
 _AT_ONCE = """
 import sys, threading
 from pathlib import Path
@@ -34,3 +39,14 @@ def test_the_first_reading_may_be_by_many_at_once(tmp_path: Path) -> None:
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "alive\n", "")
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b'{"a":' * 100_000, b'{"schema_version":' + b"[" * 100_000]
+)
+def test_endless_nesting_is_bad_input(content: bytes) -> None:
+    """A ValueError like every other fault of the content, and no RecursionError."""
+    with pytest.raises(ValueError):
+        strict.parse(content)
+    with pytest.raises(ValueError):
+        strict.decode(content, gh.Roll)

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,13 @@ def test_a_role_is_read_nowhere_else(tmp_path: Path, role_name: str) -> None:
 
     with pytest.raises(brain.BadDefinition, match="not the name of a folder below"):
         brain.read_role(tmp_path, role_name)
+
+
+def test_a_brain_manifest_that_is_a_pipe_or_endlessly_nested_is_refused(tmp_path: Path) -> None:
+    """At once, with a message that names the file."""
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "deep.yaml").write_text("[" * 5000)
+
+    for name in ("pipe.yaml", "deep.yaml"):
+        with pytest.raises(brain.BadDefinition, match=name):
+            brain.read(tmp_path / name)

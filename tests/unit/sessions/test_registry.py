@@ -73,6 +73,8 @@ def test_a_record_is_changed_and_forgotten_by_its_own_generation(tmp_path: Path)
         ("[]", "not a JSON object"),
         (json.dumps({"schema_version": 9}), "can't be used"),
         ("x" * ((1 << 20) + 1), "larger than a record"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 100_000, "nested too deeply"),
     ],
 )
 def test_one_broken_record_is_reported_and_spoils_no_other(

@@ -56,3 +56,15 @@ def test_what_is_no_report_is_left_out(tmp_path: Path, content: bytes) -> None:
     _fire(spool.command(tmp_path, "Stop"), b'{"a": 1}')
 
     assert [report.payload for _, report in spool.read(tmp_path)] == [{"a": 1}]
+
+
+def test_what_is_no_plain_report_is_left_out_without_waiting_for_it(tmp_path: Path) -> None:
+    """An agent can put a named pipe, a link or endless nesting there; the other reports are read."""
+    os.mkfifo(tmp_path / "Stop.pipe.json")
+    (tmp_path / "Stop.deep.json").write_text("[" * 100_000)
+    (tmp_path / "secret").write_text("{}")
+    (tmp_path / "Stop.link.json").symlink_to(tmp_path / "secret")
+    (tmp_path / "Stop.dangling.json").symlink_to(tmp_path / "none")
+    (tmp_path / "Stop.good.json").write_text('{"n": 1}')
+
+    assert [report.payload for _, report in spool.read(tmp_path)] == [{"n": 1}]

@@ -9,9 +9,10 @@ import pytest
 
 from posthouse.support import files, processes
 from posthouse.support.processes import Process
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns.folder import Folder, Run
 from posthouse.turns.order import Order
-from posthouse.turns.state import LOCK, derive
+from posthouse.turns.state import LOCK, derive, events_of
 from posthouse.turns.turn import Turn, TurnNotFound
 
 RESULT = {"type": "result", "subtype": "success", "result": "42", "session_id": "s1"}
@@ -122,3 +123,45 @@ def test_a_turn_that_was_never_ordered_is_not_found(tmp_path: Path) -> None:
     """An empty place has no state."""
     with pytest.raises(TurnNotFound, match="there is no turn 'turn-x'"):
         Turn(tmp_path / "turn-x").state()
+
+
+def test_a_named_pipe_as_output_is_told_and_not_waited_for(folder: Folder) -> None:
+    """The agent's program can replace its own output file."""
+    os.mkfifo(folder.stdout)
+    folder.claim(run_of(GONE))
+    folder.write_process(run_of(GONE))
+
+    assert derive(folder).status == "failed"
+    assert any("named pipe" in event.message for event in events_of(folder))
+
+
+def test_a_torn_or_deep_line_of_events_costs_that_line_only(folder: Folder) -> None:
+    """The events around it are told."""
+    event = {
+        "kind": "assistant",
+        "message": "hello",
+        "turn_index": 1,
+        "provider": "scripted",
+        "provider_event_type": "x",
+        "timestamp_utc": "2026-06-05T00:00:00.000001+00:00",
+        "session_id": None,
+        "data": {},
+        "raw_payload": None,
+    }
+    whole = json.dumps(event)
+    folder.canonical.write_text(f'{whole}\n{{"kind": "ass\n{"[" * 100_000}\n{{}}\n{whole}\n')
+    folder.write_exitcode(0)
+
+    assert [event.message for event in events_of(folder)] == ["hello", "hello"]
+
+
+@pytest.mark.parametrize("name", ["order.json", "run.json", "process.json", "exitcode", "interrupt.json"])
+def test_a_named_pipe_among_the_files_of_a_turn_is_refused(folder: Folder, name: str) -> None:
+    """The message names the file; nothing waits for a writer."""
+    folder.claim(run_of(GONE))
+    folder.write_process(run_of(GONE))
+    (folder.path / name).unlink(missing_ok=True)
+    os.mkfifo(folder.path / name)
+
+    with pytest.raises(UnsafeFile, match=f"{name} is a named pipe"):
+        derive(folder)

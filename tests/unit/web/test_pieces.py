@@ -1,12 +1,13 @@
 """Parts of files, as they are asked for and as they are sent."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
-from posthouse.web import pieces
-from posthouse.web.pieces import Part, RangeBeyondEnd
+from posthouse.web import pieces, refusals
+from posthouse.web.pieces import NoSuchFile, Part, RangeBeyondEnd
 
 
 @pytest.mark.parametrize(
@@ -36,8 +37,12 @@ def test_a_range_is_a_part_of_the_file(asked: str | None, part: Part | None) -> 
 @pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0"])
 def test_a_part_after_the_end_is_refused(asked: str) -> None:
     """Nothing of it is there."""
-    with pytest.raises(RangeBeyondEnd):
+    with pytest.raises(RangeBeyondEnd) as refused:
         pieces.part_of(asked, 10)
+
+    answer = refusals.refusal_of(refused.value, {RangeBeyondEnd: 416})
+    assert answer is not None
+    assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */10")
 
 
 def test_a_file_that_grows_is_sent_as_long_as_it_was(tmp_path: Path) -> None:
@@ -52,3 +57,14 @@ def test_a_file_that_grows_is_sent_as_long_as_it_was(tmp_path: Path) -> None:
         return answer.headers["content-length"], len(body)
 
     assert asyncio.run(sent()) == ("100000", 100_000)
+
+
+def test_only_regular_files_are_served(tmp_path: Path) -> None:
+    """A link would show any file of the user's, and a named pipe would never answer."""
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "pipe")
+
+    for name in ("link", "pipe", "none"):
+        with pytest.raises(NoSuchFile):
+            asyncio.run(pieces.file_answer(tmp_path / name, {}))

@@ -7,6 +7,7 @@ from posthouse.cli.output import fields
 from posthouse.errors import NotFound
 from posthouse.sessions import start
 from posthouse.sessions.session import Session
+from posthouse.support import untrusted_files
 from posthouse.turns import runner
 from posthouse.turns.folder import Folder
 
@@ -65,6 +66,6 @@ def _of_turns(found: Session) -> dict[str, str | None] | None:
 def _prompt(found: Session, turn_id: str) -> str | None:
     """What was fed to the program; None where it took its prompt another way."""
     try:
-        return Folder(found.turns_root / turn_id).prompt.read_text(encoding="utf-8")
+        return untrusted_files.read_text(Folder(found.turns_root / turn_id).prompt)
     except FileNotFoundError:
         return None

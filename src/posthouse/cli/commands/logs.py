@@ -1,6 +1,5 @@
 """`agents logs`: what the gateway wrote down about this agent."""
 
-import json
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from posthouse.cli.call import Call
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Parser
 from posthouse.contracts import gateway_files as gf
+from posthouse.support import untrusted_files
 from posthouse.turns.tail import Overlong, Tail
 
 _LOOK_SECONDS = 0.2
@@ -85,7 +85,7 @@ def _text(line: bytes | Overlong) -> str:
 def told(line: str) -> str:
     """One event as a person reads it; a line that is no event stays as it is."""
     try:
-        event = json.loads(line)
+        event = untrusted_files.decode_json(line)
     except ValueError:
         return line
     return event_lines.told(event) if isinstance(event, dict) else line

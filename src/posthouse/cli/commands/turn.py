@@ -10,7 +10,7 @@ from posthouse.cli.options import Parser
 from posthouse.cli.output import encode, fields
 from posthouse.cli.waiting import Deadline
 from posthouse.errors import NotFound
-from posthouse.support import clock
+from posthouse.support import clock, untrusted_files
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn
 
@@ -112,7 +112,7 @@ def _turn(call: Call) -> Turn:
 
 def _copy(turn: Turn, path: Path) -> int:
     try:
-        with path.open("rb") as source:
+        with untrusted_files.open_file(path) as source:
             shutil.copyfileobj(source, sys.stdout.buffer)
     except FileNotFoundError:
         raise NoArtifact(f"turn {turn.turn_id} has no {path.name}") from None

@@ -11,6 +11,8 @@ from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from posthouse.support import untrusted_files
+
 #: More would not fit into a model's context.
 MAX_ANSWER_BYTES = 200_000
 _MAX_TEXT_CHARS = 20_000
@@ -100,7 +102,7 @@ def _reason(complaint: bytes) -> str:
 
 def _object(content: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(content)
+        found = untrusted_files.decode_json(content)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -11,6 +11,7 @@ import msgspec
 
 from posthouse.clients.coordination.refusals import BadAddress, OtherShape, refusal
 from posthouse.contracts import strict
+from posthouse.support import untrusted_files
 
 T = TypeVar("T")
 A = TypeVar("A", bound=msgspec.Struct)
@@ -79,7 +80,7 @@ class Raw(NamedTuple):
 
     def _object(self) -> dict[str, Any]:
         try:
-            decoded = json.loads(self.content)
+            decoded = untrusted_files.decode_json(self.content)
         except ValueError as error:
             raise OtherShape(f"the server answered {self.status} with something that is not JSON") from error
         if not isinstance(decoded, dict):

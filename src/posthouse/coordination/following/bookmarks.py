@@ -8,7 +8,7 @@ from posthouse.contracts import strict
 from posthouse.contracts.strict import Count
 from posthouse.events.journal import Journal
 from posthouse.events.past import Past
-from posthouse.support import files
+from posthouse.support import files, untrusted_files
 
 #: The field of a line of the journal that says which event of a gateway it tells.
 HEARD_AS = "gateway_event_id"
@@ -73,6 +73,6 @@ class Bookmarks:
 
     def _read(self) -> Kept | None:
         try:
-            return strict.decode(self._path.read_bytes(), Kept)
+            return strict.decode(untrusted_files.read_bytes(self._path), Kept)
         except (OSError, ValueError):
             return None  # the journal is read from its beginning instead

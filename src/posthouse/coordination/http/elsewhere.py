@@ -21,6 +21,7 @@ from posthouse.coordination.http.common import AGENT
 from posthouse.coordination.roster import AmbiguousAgent, UnknownAgent
 from posthouse.coordination.service import Coordination
 from posthouse.errors import Conflict
+from posthouse.support import untrusted_files
 from posthouse.web.route import Addressed, Route
 
 _SECONDS = 30.0
@@ -119,7 +120,7 @@ def localized(raw: Raw, far: Far) -> bytes:
     if raw.status >= 300 or "json" not in raw.headers.get("content-type", ""):
         return raw.content
     try:
-        told = json.loads(raw.content)
+        told = untrusted_files.decode_json(raw.content)
     except ValueError:
         return raw.content
     return json.dumps(_renamed(told, far)).encode() if isinstance(told, dict) else raw.content

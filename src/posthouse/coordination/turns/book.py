@@ -17,6 +17,8 @@ from posthouse.turns.turn import Turn, TurnNotFound
 
 #: More than any question asks for.
 MAX_KEPT = 500
+#: A folder, and a record with its suffix, can be called that.
+_MAX_NAME_BYTES = 200
 
 
 class NoSuchTurn(NotFound):
@@ -81,12 +83,14 @@ class Book:
 
     async def find(self, turn_id: str, session: Session | None) -> mf.TurnRecord | None:
         """The turn called *turn_id*, as its artifacts tell it now."""
+        if not _is_name(turn_id):
+            return None
         record = (await self._records()).get(turn_id) or await asyncio.to_thread(
             self._store.turn, self.agent, turn_id
         )
         if record is not None:
             return await asyncio.to_thread(telling.seen, record)
-        if session is None or not _is_name(turn_id):
+        if session is None:
             return None
         return self._kept(await asyncio.to_thread(self._other, session, turn_id))
 
@@ -191,4 +195,5 @@ def _folders(turns_root: Path, known: Collection[str], limit: int) -> list[str]:
 
 
 def _is_name(turn_id: str) -> bool:
-    return not turn_id.startswith(".") and "/" not in turn_id and "\0" not in turn_id
+    is_component = not turn_id.startswith(".") and "/" not in turn_id and "\0" not in turn_id
+    return is_component and len(turn_id.encode(errors="replace")) <= _MAX_NAME_BYTES

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.contracts import strict
 from posthouse.contracts.strict import Strict
-from posthouse.support import files
+from posthouse.support import files, untrusted_files
 
 S = TypeVar("S", bound=Strict)
 
@@ -92,7 +92,7 @@ class Store:
 
     def _read(self, path: Path, kind: type[S]) -> S | None:
         try:
-            return strict.decode(path.read_bytes(), kind)
+            return strict.decode(untrusted_files.read_bytes(path), kind)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:

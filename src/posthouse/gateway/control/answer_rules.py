@@ -10,7 +10,7 @@ from posthouse.contracts import gateway_tui_http as wire
 from posthouse.errors import PosthouseError
 from posthouse.gateway.control.tui_answers import TuiAnswers
 from posthouse.gateway.surroundings import Surroundings
-from posthouse.support import clock, files
+from posthouse.support import clock, files, untrusted_files
 from posthouse.tracking.tracker import Belief
 
 #: Below the session's folder.
@@ -85,7 +85,7 @@ class AnswerRules:
         if self._path is None:
             return ()
         try:
-            with self._path.open("rb") as stream:
+            with untrusted_files.open_file(self._path) as stream:
                 return wire.AnswerRules.model_validate_json(stream.read(_MAX_BYTES)).rules
         except FileNotFoundError:
             return ()

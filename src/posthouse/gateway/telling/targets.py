@@ -17,7 +17,7 @@ import msgspec
 from posthouse.contracts import strict
 from posthouse.contracts import telling_files as tf
 from posthouse.errors import Conflict, InvalidInput, NotFound
-from posthouse.support import clock, files, ids, locks
+from posthouse.support import clock, files, ids, locks, untrusted_files
 
 MAX_TARGETS = 16
 _LOCK_SECONDS = 5.0
@@ -70,7 +70,7 @@ class TargetFiles:
         """
         path = self.folder / tf.TARGETS
         try:
-            return strict.decode(path.read_bytes(), tf.Targets).targets
+            return strict.decode(untrusted_files.read_bytes(path), tf.Targets).targets
         except FileNotFoundError:
             return []
         except ValueError as error:
@@ -157,7 +157,7 @@ class TargetFiles:
     def state(self, target_id: str) -> tf.TargetState | None:
         """How far it was told; None: it never was, or that is lost."""
         try:
-            return strict.decode(self._state_path(target_id).read_bytes(), tf.TargetState)
+            return strict.decode(untrusted_files.read_bytes(self._state_path(target_id)), tf.TargetState)
         except (FileNotFoundError, ValueError):
             return None
 

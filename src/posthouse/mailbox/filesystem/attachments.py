@@ -4,7 +4,6 @@ import hashlib
 import mimetypes
 import os
 import shutil
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,8 @@ from posthouse.contracts.mail_document import DocumentAttachment
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.message import Enclosure
 from posthouse.mailbox.transport import BadAttachment, MailTrouble
-from posthouse.support import crashpoints, files, ids
+from posthouse.support import crashpoints, files, ids, untrusted_files
+from posthouse.support.untrusted_files import UnsafeFile
 
 _CHUNK = 1 << 20
 #: A file named in a message is read once, for its hash; one that is copied also takes room.
@@ -118,21 +118,21 @@ def _copied(root: Root, one: Enclosure) -> DocumentAttachment:
 
 def _plain_file(path: Path, most: int) -> BinaryIO:
     try:
-        # A pipe would keep us waiting for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        stream = untrusted_files.open_file(path, follow=True)
     except OSError as error:
         raise BadAttachment(f"{path} can't be attached: {error.strerror}") from error
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > most:
-        os.close(descriptor)
+    except UnsafeFile as error:
+        raise BadAttachment(f"{path} is no plain file of at most {most >> 20} MiB: {error}") from error
+    if os.fstat(stream.fileno()).st_size > most:
+        stream.close()
         raise BadAttachment(f"{path} is no plain file of at most {most >> 20} MiB")
-    return open(descriptor, "rb")
+    return stream
 
 
 def _pour(source: BinaryIO, target: BinaryIO | None, most: int) -> tuple[str, int]:
     """Read *source* to its end, into *target* where there is one: hash and size."""
     digest, size = hashlib.sha256(), 0
-    while chunk := source.read(_CHUNK):
+    while chunk := _read(source):
         size += len(chunk)
         if size > most:
             raise BadAttachment(f"{source.name} grew beyond {most >> 20} MiB while it was read")
@@ -140,6 +140,13 @@ def _pour(source: BinaryIO, target: BinaryIO | None, most: int) -> tuple[str, in
         if target is not None:
             target.write(chunk)
     return digest.hexdigest(), size
+
+
+def _read(source: BinaryIO) -> bytes:
+    try:
+        return source.read(_CHUNK)
+    except OSError as error:  # such as /proc/self/mem, a regular file by its mode
+        raise BadAttachment(f"{source.name} can't be read: {error.strerror}") from error
 
 
 def _kept_at(root: Root, one: DocumentAttachment) -> Path:

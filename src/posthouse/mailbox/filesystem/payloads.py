@@ -27,7 +27,7 @@ from posthouse.mailbox.filesystem.registration import Registration, Removal, Wis
 from posthouse.mailbox.filesystem.repair import Report
 from posthouse.mailbox.filesystem.state import Change
 from posthouse.mailbox.message import ARCHIVE, INBOX
-from posthouse.support import clock, files
+from posthouse.support import clock, files, untrusted_files
 
 Payload = Mapping[str, Any]
 Result = dict[str, Any]
@@ -119,7 +119,7 @@ def insert_headers(path: Path, payload: Payload) -> Result:
     """Complete a staged document: what the payload gives, then what it has, then what every message needs."""
     root = opening.open_root(path)
     staged = _staged(root, payload)
-    front, body = front_matter.split(staged.read_bytes())
+    front, body = front_matter.split(untrusted_files.read_bytes(staged))
     moment = clock.now()
     message_id = mail_document.new_message_id(moment)
     given = {name: payload[name] for name in mail_document.KEYS if name in payload}
@@ -175,9 +175,9 @@ def repaired(report: Report) -> Result:
 
 def _load(path: Path) -> Payload:
     try:
-        with path.open("rb") as stream:
-            payload = json.loads(stream.read(_MAX_PAYLOAD_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
+        content = untrusted_files.read_bytes(path, max_bytes=_MAX_PAYLOAD_BYTES, follow=True)
+        payload = untrusted_files.decode_json(content)
+    except (OSError, ValueError) as error:
         raise BadPayload(f"{path} is no payload: {error}") from error
     if not isinstance(payload, dict):
         raise BadPayload(f"{path} holds no JSON object")

@@ -13,7 +13,7 @@ from posthouse.mailbox import front_matter
 from posthouse.mailbox.filesystem import databases, locks, placing
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.transport import MailTrouble
-from posthouse.support import crashpoints
+from posthouse.support import crashpoints, untrusted_files
 
 
 def settle_all(root: Root) -> None:
@@ -31,8 +31,8 @@ def settle_held(root: Root) -> None:
     """The same for whoever holds the index lock, under which no other delivery can be under way."""
     for staged in list(_half_done(root)):
         try:
-            settle(root, staged, front_matter.decode(staged.read_bytes()))
-        except BadDocument as error:
+            settle(root, staged, front_matter.decode(untrusted_files.read_bytes(staged)))
+        except (BadDocument, untrusted_files.UnsafeFile) as error:
             raise MailTrouble(f"{staged} is a half-done delivery that can't be read: {error}") from error
 
 

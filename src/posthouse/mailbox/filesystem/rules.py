@@ -28,6 +28,7 @@ LIBRARY = (
     "support/files.py",
     "support/ids.py",
     "support/processes.py",
+    "support/untrusted_files.py",
     "mailbox/__init__.py",
     "mailbox/front_matter.py",
     "mailbox/message.py",

@@ -4,14 +4,13 @@ What stands there already is kept; the settings that we depend on are set. A hom
 may bring its own model provider and login.
 """
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from posthouse.errors import Conflict, InvalidInput
-from posthouse.support import files, locks
+from posthouse.support import files, locks, untrusted_files
 from posthouse.tools.codex import hooks, login, toml
 from posthouse.tools.tool import Setup
 
@@ -156,7 +155,7 @@ def _read_config(home: Path) -> dict[str, Any]:
 def _read_hooks(home: Path) -> dict[str, Any]:
     content = _content(home / hooks.FILE)
     try:
-        found = json.loads(content or b"{}")
+        found = untrusted_files.decode_json(content or b"{}")
     except ValueError as error:
         raise BadConfig(f"{home / hooks.FILE} is no JSON ({error}): repair or remove it") from error
     if not isinstance(found, dict):
@@ -167,7 +166,7 @@ def _read_hooks(home: Path) -> dict[str, Any]:
 def _content(path: Path) -> bytes:
     """What *path* holds; nothing when it is not there."""
     try:
-        with path.open("rb") as stream:
+        with untrusted_files.open_file(path, follow=True) as stream:
             content = stream.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return b""

@@ -6,11 +6,11 @@ that changes at every use, and a copy of it logs its owner out.
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from posthouse.support import untrusted_files
 from posthouse.tools.tool import Account, LoginMissing, Setup
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -81,8 +81,8 @@ def _key_in(auth: Mapping[str, Any]) -> str | None:
 
 def _read_auth(home: Path) -> Mapping[str, Any]:
     try:
-        with (home / AUTH_FILE).open("rb") as stream:
-            content = json.loads(stream.read(_MAX_AUTH_BYTES))
+        with untrusted_files.open_file(home / AUTH_FILE, follow=True) as stream:
+            content = untrusted_files.decode_json(stream.read(_MAX_AUTH_BYTES))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
@@ -95,7 +95,7 @@ def _owner(tokens: object) -> str | None:
     if len(parts) != 3:
         return None
     try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        claims = untrusted_files.decode_json(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except (binascii.Error, ValueError):
         return None
     address = claims.get("email") if isinstance(claims, dict) else None

@@ -1,10 +1,10 @@
 """Codex's own record of its conversations: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` in its home."""
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from posthouse.support import untrusted_files
 from posthouse.tools import transcripts
 from posthouse.tools.tool import Exchange
 from posthouse.tools.transcripts import Record, Tally
@@ -127,8 +127,8 @@ def _modified_at(path: Path) -> int:
 def _is_of(path: Path, where: str) -> bool:
     """Whether a person or we held this conversation in *where*; an agent's own helpers leave rollouts too."""
     try:
-        with path.open("rb") as stream:
-            head = json.loads(stream.readline(_HEAD_BYTES))
+        with untrusted_files.open_file(path) as stream:
+            head = untrusted_files.decode_json(stream.readline(_HEAD_BYTES))
             meta = head["payload"]
             return bool(meta["cwd"] == where and isinstance(meta["source"], str))
     except (OSError, ValueError, KeyError, TypeError):

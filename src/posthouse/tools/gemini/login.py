@@ -5,11 +5,11 @@ that it rewrites, so an agent would live on a copy of the refresh token, which n
 its owner nor ends with the old one.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from posthouse.support import untrusted_files
 from posthouse.tools.tool import Account, LoginMissing, Setup
 
 KEY_VARIABLE = "GEMINI_API_KEY"
@@ -118,7 +118,7 @@ def _selected(folder: Path) -> object:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(_text(path))
+        found = untrusted_files.decode_json(_text(path))
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
@@ -127,7 +127,7 @@ def _json(path: Path) -> Mapping[str, Any]:
 def _text(path: Path) -> str:
     """The beginning of a file of the person's; "" when there is none, or it is not ours to read."""
     try:
-        with path.open("rb") as stream:
+        with untrusted_files.open_file(path, follow=True) as stream:
             return stream.read(_MAX_BYTES).decode(errors="replace")
     except OSError:
         return ""

@@ -4,15 +4,14 @@ A line is a message, or `$set`, which changes the whole: after an interrupt or a
 messages anew without the last prompt. Read here is what happened, so a prompt that was taken stays.
 """
 
-import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from posthouse.support import clock
+from posthouse.support import clock, untrusted_files
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.tools import transcripts
 from posthouse.tools.tool import Exchange
 from posthouse.tools.transcripts import Record, Tally
@@ -45,7 +44,7 @@ def newest(home: Path, working_directory: Path) -> Path | None:
     """Its file; None without one."""
     folder = home / ".gemini"
     try:
-        projects = json.loads((folder / "projects.json").read_bytes())["projects"]
+        projects = untrusted_files.read_json(folder / "projects.json")["projects"]
         slug = projects[str(working_directory.resolve())]
         chats = list((folder / "tmp" / slug / "chats").glob("session-*.jsonl"))
     except (OSError, ValueError, KeyError, TypeError):
@@ -85,13 +84,10 @@ def _modified_at(path: Path) -> float:
 def _tail(path: Path) -> bytes:
     """The newest part of the file, from the beginning of a line."""
     try:
-        with path.open("rb") as stream:
-            size = stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, size - _TAIL_BYTES))
-            tail = stream.read(_TAIL_BYTES)
-    except FileNotFoundError:
+        start, tail = untrusted_files.read_tail(path, max_bytes=_TAIL_BYTES)
+    except (FileNotFoundError, UnsafeFile):
         return b""
-    return tail.partition(b"\n")[2] if size > _TAIL_BYTES else tail
+    return tail.partition(b"\n")[2] if start else tail
 
 
 def _told(records: Iterable[Record]) -> list[Exchange]:

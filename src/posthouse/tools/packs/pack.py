@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from posthouse.errors import InvalidInput
+from posthouse.support import untrusted_files
 from posthouse.terminal.screen import ErrorKind, Outcome
 
 Pattern = re.Pattern[str]
@@ -208,7 +209,7 @@ def load(path: Path) -> Pack:
         BadPack: It is no pack; the message says where.
     """
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        return parse(untrusted_files.read_text(path, follow=True))
     except (OSError, UnicodeDecodeError, BadPack) as error:
         raise BadPack(f"{path.name}: {error}") from error
 

@@ -44,7 +44,7 @@ def test_a_turn_that_was_never_accepted_leaves_nothing(tmp_path: Path) -> None:
     assert (store.marked("gpu", mf.ACTIVE_TURN), store.turns("gpu"), store.agents()) == (None, [], ["gpu"])
 
 
-@pytest.mark.parametrize("content", ["{", "{}", '{"turn_id": "turn-1", "more": 1}', "[]", ""])
+@pytest.mark.parametrize("content", ["{", "{}", '{"turn_id": "turn-1", "more": 1}', "[]", "", "[" * 100_000])
 def test_what_cannot_be_read_is_absent_and_told(
     content: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
