@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, PosthouseError
-from posthouse.support import clock, crashpoints, files, locks, running_log
+from posthouse.support import clock, crashpoints, exiting, files, locks, running_log
 from posthouse.web.server import Server, bind
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 #: Threads wait for tmux and for disks, not for the processor: one that starts a turn may wait for seconds.
 _THREADS = 64
+#: The whole shutdown, and the wait for threads after it.
+_STOP_SECONDS = 30.0
+_JOIN_SECONDS = 2.0
 
 
 class AlreadyServed(Conflict):
@@ -121,6 +124,7 @@ async def _serve(
         log.info("server started", extra={"pid": instance.pid, "address": instance.api_base_url})
         serving = asyncio.create_task(server.listen(listener))
         await coordination.stopping.wait()
+        exiting.end_within(_STOP_SECONDS)
         server.stop()
         await serving
     finally:
@@ -131,6 +135,7 @@ async def _serve(
         (root / cf.CURRENT_INSTANCE).unlink(missing_ok=True)
         log.info("server stopped", extra={"pid": instance.pid})
         running_log.close_log(log)
+    exiting.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -25,12 +25,16 @@ from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.support import crashpoints, locks
+from posthouse.support import crashpoints, exiting, locks
 from posthouse.support.files import private_folder
 
 if TYPE_CHECKING:
+    from posthouse.gateway.serving import Serving
     from posthouse.gateway.status import Binding
 
+#: The whole shutdown, and the wait for threads after it.
+_STOP_SECONDS = 30.0
+_JOIN_SECONDS = 2.0
 _DISK_SAYS_NO = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES)
 
 
@@ -110,8 +114,14 @@ async def _serve(
     output = serving.Output(handlers=on_terminal, on_rotate=serving.move_output)
     made = await serving.prepare(session, listener, binding, timings, output)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, made.stop)
+        asyncio.get_running_loop().add_signal_handler(number, _stop, made)
     await made.run(_settled)
+    exiting.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
+
+
+def _stop(made: "Serving") -> None:
+    exiting.end_within(_STOP_SECONDS)
+    made.stop()
 
 
 def _settled() -> None:

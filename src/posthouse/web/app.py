@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from posthouse.errors import PosthouseError
 from posthouse.web import refusals, scopes
 from posthouse.web.body import read_json
+from posthouse.web.connection import WAITS
 from posthouse.web.route import Addressed, Route
 from posthouse.web.routing import Table
 from posthouse.web.waiting import while_connected
@@ -82,6 +83,8 @@ class _Application:
             self._witness.invalid(http.scope, error.problems)
             raise
         try:
+            if route.waits:
+                http.scope.setdefault("extensions", {})[WAITS] = {}
             work = route.handler(self._service, order)
             answer = await (while_connected(http, work) if route.waits else work)
         except PosthouseError as error:

@@ -30,10 +30,14 @@ _HEAD_SECONDS = 10.0
 _STALL_SECONDS = 10.0
 #: How long a connection is kept for its next request.
 _IDLE_SECONDS = 5.0
+#: How long an answer may take to begin.
+_ANSWER_SECONDS = 300.0
 #: The extension by which an application drops a peer that does not read.
 HANG_UP = "posthouse.hang_up"
 #: The extension that says that all of the request is here, so that nobody need wait for it.
 WHOLE = "posthouse.whole"
+#: The extension by which an application says that this answer may take as long as its caller waits.
+WAITS = "posthouse.waits"
 #: Closing resets.
 _NO_LINGER = struct.pack("ii", 1, 0)
 
@@ -43,6 +47,11 @@ _STRANGER = Refusal(
     headers={"connection": "close"},
 )
 _CROWDED = Refusal(status=503, detail="Too many connections; close some", headers={"connection": "close"})
+_LATE = Refusal(
+    status=504,
+    detail=f"There was no answer within {_ANSWER_SECONDS:g} s. The request may still be carried out: "
+    "look at what became of it before it is repeated",
+)
 _SLOW = Refusal(status=408, detail=f"The head of the request did not arrive within {_HEAD_SECONDS:g} s")
 
 
@@ -63,6 +72,7 @@ class Connection(asyncio.Protocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
         self._idle: asyncio.TimerHandle | None = None
+        self._late: asyncio.TimerHandle | None = None
         #: None while the peer reads what is written.
         self._writable: asyncio.Event | None = None
         #: The request that came last, whether or not its turn has come, and those that wait for theirs.
@@ -87,6 +97,7 @@ class Connection(asyncio.Protocol):
         self._house.left(self)
         self._await_nothing()
         self._await_no_request()
+        self._await_no_answer()
         self.transport.forget()
         self.resume_writing()
         for exchange in (self._answering, *(waiting for waiting, _ in self._waiting)):
@@ -196,11 +207,13 @@ class Connection(asyncio.Protocol):
 
     def _answer(self, exchange: Exchange, app: ASGIApp) -> None:
         self._answering = exchange
+        self._late = self._loop.call_later(_ANSWER_SECONDS, self._is_late, exchange)
         self._house.let_work(exchange.run(app))
 
     def answered(self) -> None:
         """The answer is complete: the next one's turn has come, or the peer may ask again."""
         self._answering = None
+        self._await_no_answer()
         if self.transport.is_closing():
             return
         self.go_on()
@@ -265,6 +278,16 @@ class Connection(asyncio.Protocol):
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
+
+    def _await_no_answer(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _is_late(self, exchange: Exchange) -> None:
+        if WAITS not in exchange.scope["extensions"] and not exchange.has_begun:
+            self.failed(f"{exchange.scope['method']} {exchange.scope['path'][:200]} was not answered in time")
+            exchange.give_up(_LATE)
 
     def _head_is_late(self) -> None:
         if self._incoming.place == "head":

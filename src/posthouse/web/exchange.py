@@ -61,6 +61,8 @@ class Exchange:
         self.is_cut = False
         self._body = bytearray()
         self._news = asyncio.Event()
+        #: It was answered for the application, which goes on unheard.
+        self._is_given_up = False
         #: None before the head says it.
         self._is_chunked: bool | None = None
         self._owed_bytes = 0
@@ -87,6 +89,15 @@ class Exchange:
         """Nobody will hear the rest of the answer."""
         self.is_cut = not self.is_over
         self._news.set()
+
+    def give_up(self, refusal: Refusal) -> None:
+        """Answer with *refusal* if nothing was answered; the application goes on with its work."""
+        if self.has_begun or self.is_cut:
+            return
+        answer = refusal.response()
+        self.is_last = self.has_begun = self._is_given_up = True
+        self._send_head(refusal.status, answer.raw_headers)
+        self._send_body(bytes(answer.body), is_end=True)
 
     async def run(self, app: ASGIApp) -> None:
         """Let *app* answer. What it leaves undone is made good, and logged."""
@@ -128,7 +139,7 @@ class Exchange:
 
     async def send(self, message: Message) -> None:
         await self._line.drain()
-        if self.is_cut:
+        if self.is_cut or self._is_given_up:
             return
         if self.is_over:
             raise RuntimeError("the answer is complete already")

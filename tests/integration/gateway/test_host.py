@@ -206,3 +206,17 @@ def _asked(folder: Path, line: bytes) -> bytes:
             return connection.recv(65536)
         except (BrokenPipeError, ConnectionResetError):
             return b""
+
+
+def test_named_pipes_in_an_agents_folder_stop_nothing(hosted: House) -> None:
+    """A prompt is carried out, the neighbour answers, and the host ends when it is told to."""
+    hostile, neighbour = put_in(hosted, "hostile", headless=False), put_in(hosted, "neighbour")
+    hooks = hostile.root / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for number in range(100):  # more than the host has threads
+        os.mkfifo(hooks / f"Stop.{number}.json")
+    (hooks / "Stop.deep.json").write_text("[" * 100_000)
+
+    assert answers(hosted, hostile)
+    assert answers(hosted, neighbour)
+    end(hosted)

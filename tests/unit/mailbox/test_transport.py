@@ -252,6 +252,17 @@ def test_the_operators_note_is_answered_only_when_it_wants_to(ada: Transport) ->
 
 
 @pytest.mark.parametrize("is_copied", [True, False])
+@pytest.mark.parametrize("path", ["/proc/self/mem", "/dev/zero", "/"])
+def test_what_is_no_plain_file_can_not_be_attached(
+    ada: Transport, ben: Transport, path: str, is_copied: bool
+) -> None:
+    """Also one that is regular by its mode and can't be read; its sender hears why."""
+    with pytest.raises(BadAttachment):
+        ada.send(_draft(enclosures=(Enclosure(path=Path(path), label=None, is_copied=is_copied),)))
+    assert ben.find(Filter()) == []
+
+
+@pytest.mark.parametrize("is_copied", [True, False])
 def test_an_attachment_arrives_with_its_hash_and_can_be_saved(
     ada: Transport, ben: Transport, tmp_path: Path, is_copied: bool
 ) -> None:

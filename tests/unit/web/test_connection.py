@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from posthouse.web import connection as connections
 from posthouse.web import door
 from posthouse.web.connection import Connection
 from posthouse.web.house import House
@@ -100,3 +101,47 @@ def test_who_stops_sending_in_the_middle_of_an_answer_hears_its_end(
         return does_stay
 
     assert asyncio.run(met()) is stays
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_request_that_is_not_answered_in_time_is_told_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    """Its caller hears 504 and its work is not broken off; who asked to wait is not disturbed."""
+    monkeypatch.setattr(connections, "_ANSWER_SECONDS", 0.01)
+    ended: list[bool] = []
+
+    async def conversation() -> tuple[bytes, bytes]:
+        transport, gate = Recorded(), asyncio.Event()
+
+        async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+            if waits:
+                scope["extensions"][connections.WAITS] = {}
+            await gate.wait()
+            await PlainTextResponse("late")(scope, receive, send)
+            ended.append(True)
+
+        connection = Connection(House(logging.getLogger("test")), slow)
+        connection.connection_made(transport)
+        connection.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        passed = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.05, passed.set)  # behind the limit, on the same clock
+        await passed.wait()
+        before = transport.written
+        gate.set()
+        while not ended:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        after = transport.written
+        connection.connection_lost(None)
+        return before, after
+
+    before, after = asyncio.run(conversation())
+
+    if waits:
+        assert (before, after.startswith(b"HTTP/1.1 200 OK")) == (b"", True)
+    else:
+        assert before.startswith(b"HTTP/1.1 504 Gateway Timeout")
+        assert b"detail" in before
+        assert after == before
+    assert ended == [True]

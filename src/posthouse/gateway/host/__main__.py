@@ -19,13 +19,16 @@ from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.gateway.host import keeper
-from posthouse.support import crashpoints, locks, running_log
+from posthouse.support import crashpoints, exiting, locks, running_log
 from posthouse.support.files import private_folder
 
 #: Whoever only asks holds the lock for an instant, which must not turn a starting host away.
 _LOCK_SECONDS = 1.0
 #: Blocking calls of all gateways share these; one that hangs must not hold up the others.
 _THREADS = 64
+#: The whole shutdown, and the wait for threads after it.
+_STOP_SECONDS = 30.0
+_JOIN_SECONDS = 2.0
 #: What gateways load only when they need it.
 _GATEWAY_MODULES = ("posthouse.driving.headless", "posthouse.driving.tui")
 
@@ -41,15 +44,18 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
 def keep(runtime_root: Path) -> int:
     """Be the keeper of a host, which is started again whenever it dies; what its last life came to."""
     _load()
-    return keeper.keep(lambda: live(runtime_root))
+    return keeper.keep(lambda beats: live(runtime_root, beats))
 
 
-def live(runtime_root: Path) -> int:
-    """Be the host of *runtime_root* until told to stop; `REFUSED` when another process is."""
+def live(runtime_root: Path, beats: int | None = None) -> int:
+    """Be the host of *runtime_root* until told to stop; `REFUSED` when another process is.
+
+    *beats* is where its keeper hears its heartbeat; None without a keeper.
+    """
     lock = private_folder(roll.folder_of(runtime_root)) / gh.LOCK
     try:
         with locks.hold(lock, wait_seconds=_LOCK_SECONDS):
-            _run(runtime_root)
+            _run(runtime_root, beats)
     except locks.LockHeld as held:
         sys.stderr.write(f"gateway host: process {held.holder} is the host of {runtime_root} already\n")
         return keeper.REFUSED
@@ -62,16 +68,16 @@ def _load() -> None:
         importlib.import_module(module)
 
 
-def _run(runtime_root: Path) -> None:
+def _run(runtime_root: Path, beats: int | None) -> None:
     import uvloop  # after the refusal, which needs no loop
 
     faulthandler.enable()  # one process for all: when it is brought down from below, its log says where
     _allow_many_files()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
-        loop.run(_serve(runtime_root))
+        loop.run(_serve(runtime_root, beats))
 
 
-async def _serve(runtime_root: Path) -> None:
+async def _serve(runtime_root: Path, beats: int | None) -> None:
     from posthouse.gateway import serving
     from posthouse.gateway.host.control import Control, listen
     from posthouse.gateway.host.host import Host
@@ -81,16 +87,21 @@ async def _serve(runtime_root: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     log = running_log.open_log(roll.folder_of(runtime_root) / gh.LOG, on_rotate=serving.move_output)
+    beating = None if beats is None else asyncio.create_task(keeper.beat(beats))
     host = Host(runtime_root, log)
     server = await Control(host, log).serve(listen(runtime_root))
     log.info("host started", extra={"pid": os.getpid()})
     resuming = asyncio.create_task(host.resume())
     await stopping.wait()
+    exiting.end_within(_STOP_SECONDS)
     server.close()
     resuming.cancel()
     await host.close()
     log.info("host stopped", extra={"pid": os.getpid()})
     running_log.close_log(log)
+    if beating is not None:
+        beating.cancel()
+    exiting.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
 
 
 def _allow_many_files() -> None:

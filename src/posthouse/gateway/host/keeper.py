@@ -1,10 +1,14 @@
 """Starts a host again whenever it dies, until it ends by itself or is told to.
 
 Each life of the host is a fork of the keeper, which has everything loaded already: a host that died serves
-again in the time that its gateways need, and not in that of Python's start.
+again in the time that its gateways need, and not in that of Python's start. Its event loop and its threads
+together write a heartbeat into a pipe; a host that hangs is killed and started again.
 """
 
+import asyncio
+import contextlib
 import os
+import select
 import signal
 import sys
 import time
@@ -21,18 +25,24 @@ _CRASHED = 70
 _LONG_SECONDS = 10.0
 _FIRST_DELAY_SECONDS = 0.5
 _LAST_DELAY_SECONDS = 30.0
+_BEAT_SECONDS = 15.0
+#: Many beats: a machine that is busy, or swaps, is no reason to kill anything.
+_SILENT_SECONDS = 120.0
+#: How long a killed host may take to write where it hangs.
+_TRACEBACK_SECONDS = 5.0
 
 
-def keep(live: Callable[[], int]) -> int:
+def keep(live: Callable[[int], int], *, silent_seconds: float = _SILENT_SECONDS) -> int:
     """Run *live* in a process of its own until that ends with 0 or `REFUSED`, which is returned.
 
+    *live* is given the descriptor for `beat`; without a beat for *silent_seconds* it is killed.
     Whenever it is killed or fails, it is started again: at once after a long life, after 0.5, 1, 2 … 30 s
     otherwise. SIGTERM and Ctrl-C are passed on, and end it.
     """
     delay = 0.0
     while True:
         begun = time.monotonic()
-        code, is_told_to_end = _live(live)
+        code, is_told_to_end = _live(live, silent_seconds)
         if is_told_to_end or code in (0, REFUSED):
             return max(code, 0)
         # The fuse of a crash test is for the first life; the next is the one that is looked at.
@@ -43,11 +53,26 @@ def keep(live: Callable[[], int]) -> int:
         delay = min(max(delay * 2, _FIRST_DELAY_SECONDS), _LAST_DELAY_SECONDS)
 
 
-def _live(live: Callable[[], int]) -> tuple[int, bool]:
+async def beat(descriptor: int, *, every_seconds: float = _BEAT_SECONDS) -> None:
+    """Say again and again that the event loop and the default executor of this process work."""
+    while True:
+        await asyncio.to_thread(int)
+        with contextlib.suppress(BlockingIOError):  # the keeper has much to read already
+            try:
+                os.write(descriptor, b".")
+            except BrokenPipeError:
+                return  # the keeper was killed; the host goes on alone
+        await asyncio.sleep(every_seconds)
+
+
+def _live(live: Callable[[int], int], silent_seconds: float) -> tuple[int, bool]:
     """One life: how it ended (below 0: the signal that killed it), and whether we were told to end it."""
+    hears, beats = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     pid = os.fork()
     if pid == 0:
-        _become(live)
+        os.close(hears)
+        _become(lambda: live(beats))
+    os.close(beats)
     told = False
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
@@ -57,11 +82,44 @@ def _live(live: Callable[[], int]) -> tuple[int, bool]:
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        _, status = os.waitpid(pid, 0)
+        status = _ended(pid, hears, silent_seconds)
     finally:
+        os.close(hears)
         for number, handler in before.items():
             signal.signal(number, handler)
     return os.waitstatus_to_exitcode(status), told
+
+
+def _ended(pid: int, hears: int, silent_seconds: float) -> int:
+    """Wait for the end of *pid*; kill it when it is silent for too long. Its status."""
+    process = os.pidfd_open(pid)
+    try:
+        heard_at, watched = time.monotonic(), [process, hears]
+        while True:
+            left = heard_at + silent_seconds - time.monotonic()
+            ready, _, _ = select.select(watched, [], [], max(0.0, left))
+            if process in ready:
+                break
+            if not ready:
+                sys.stderr.write(
+                    f"gateway host: no heartbeat for {silent_seconds:g} s; process {pid} is killed\n"
+                )
+                _kill(pid, process)
+                break
+            if os.read(hears, 4096):
+                heard_at = time.monotonic()
+            else:
+                watched = [process]  # it closed its end, and should end soon
+    finally:
+        os.close(process)
+    return os.waitpid(pid, 0)[1]
+
+
+def _kill(pid: int, process: int) -> None:
+    """End *pid*, first by the signal at which it writes the stacks of its threads into its log."""
+    os.kill(pid, signal.SIGABRT)
+    if not select.select([process], [], [], _TRACEBACK_SECONDS)[0]:
+        os.kill(pid, signal.SIGKILL)
 
 
 def _become(live: Callable[[], int]) -> None:
