@@ -1,13 +1,12 @@
 """One command as it was called: what its body is handed."""
 
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from posthouse.cli.failure import UsageError
 from posthouse.cli.options import Selection
-from posthouse.cli.output import Output
+from posthouse.cli.output import Output, complain
 from posthouse.cli.tree import Command
 from posthouse.cli.wiring import Wiring
 
@@ -85,4 +84,4 @@ class Call(NamedTuple):
     def complain(self, message: str) -> None:
         """Tell a person on stderr what the result can't; programs have it in the result."""
         if not self.output.is_json:
-            print(message, file=sys.stderr)
+            complain(message)

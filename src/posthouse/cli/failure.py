@@ -1,8 +1,6 @@
 """What a person or a program reads when a command could not do its work."""
 
-import sys
-
-from posthouse.cli.output import Style, encode
+from posthouse.cli.output import Style, complain, encode
 from posthouse.contracts import names
 from posthouse.errors import PosthouseError
 
@@ -25,13 +23,13 @@ def report(error: Exception, style: Style, *, debug: bool) -> int:
     if debug:
         import traceback
 
-        traceback.print_exception(error)
+        complain("".join(traceback.format_exception(error)).rstrip("\n"))
     code, message = _words(error, debug)
     if style == "json":
-        print(encode({"error": {"code": code, "message": message}}), file=sys.stderr)
+        complain(encode({"error": {"code": code, "message": message}}))
     else:
         usage = error.usage if isinstance(error, UsageError) else ""
-        print(f"{usage}error: {message}", file=sys.stderr)
+        complain(f"{usage}error: {message}")
     return USAGE if isinstance(error, UsageError) else FAILED
 
 

@@ -1,8 +1,15 @@
-"""How results are shown: text for people, JSON for programs, colour only on a terminal that asked."""
+"""How results are shown: text for people, JSON for programs, colour only on a terminal that asked.
 
+A terminal never gets a control or bidi character from the text of an agent, a mail or an error: each is
+written out (`\\x1b`). A pipe or a file gets the text exactly. JSON escapes them everywhere.
+"""
+
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
+
+from posthouse.support.visible import visible, visible_json
 
 Style = Literal["plain", "json", "fancy"]
 STYLES: tuple[Style, ...] = ("plain", "json", "fancy")
@@ -10,6 +17,8 @@ Tone = Literal["good", "bad", "busy", "faint", "strong"]
 
 _SGR: dict[Tone, str] = {"good": "32", "bad": "31", "busy": "33", "faint": "2", "strong": "1"}
 _GAP = "  "
+#: The sequences that `toned` adds. Where colours are shown, text of agents may hold them too; they colour.
+_OWN_SGR = re.compile(r"(\x1b\[(?:32|31|33|2|1|0)m)")
 
 
 class Cell(NamedTuple):
@@ -49,8 +58,9 @@ class Output:
     def rendered(self, headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
         """The lines of an aligned table. No line ends in blanks."""
         titles = [Cell(heading.upper(), "faint") for heading in headings]
-        widths = [max(len(row[index].text) for row in (titles, *rows)) for index in range(len(titles))]
-        return [self._row(row, widths) for row in (titles, *rows)]
+        shown = [titles, *([Cell(self.shown(cell.text), cell.tone) for cell in row] for row in rows)]
+        widths = [max(len(row[index].text) for row in shown) for index in range(len(titles))]
+        return [self._row(row, widths) for row in shown]
 
     def toned(self, text: str, tone: Tone | None) -> str:
         return f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if self.has_colours and tone else text
@@ -61,13 +71,41 @@ class Output:
 
     def write(self, text: str) -> None:
         """Write *text* at once, so that a reader of a pipe sees it now."""
+        self.control(self.shown(text))
+
+    def shown(self, text: str) -> str:
+        """*text* as this output shows it: safe on a terminal and in JSON, otherwise unchanged."""
+        if self.is_json:
+            return visible_json(text)
+        if not self._stream.isatty():
+            return text
+        if not self.has_colours:
+            return visible(text)
+        parts = _OWN_SGR.split(text)
+        return "".join(part if index % 2 else visible(part) for index, part in enumerate(parts))
+
+    def control(self, text: str) -> None:
+        """Write *text* as it is: our own terminal sequences, and text that `shown` has returned."""
         self._stream.write(text)
         self._stream.flush()
 
+    def copy(self, pieces: Iterable[bytes]) -> None:
+        """Copy output of another program: byte for byte, but safely to a terminal."""
+        if self._stream.isatty():
+            import codecs
+
+            decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+            for piece in pieces:
+                self.control(visible(decoder.decode(piece)))
+            self.control(visible(decoder.decode(b"", final=True)))
+        else:
+            for piece in pieces:
+                self._stream.buffer.write(piece)
+            self._stream.buffer.flush()
+
     def warning(self, text: str) -> None:
         """Tell a person something beside the result, which programs read alone."""
-        sys.stderr.write(f"warning: {text}\n")
-        sys.stderr.flush()
+        complain(f"warning: {text}")
 
     def _row(self, row: Sequence[Cell], widths: Sequence[int]) -> str:
         cells = [
@@ -77,11 +115,17 @@ class Output:
         return _GAP.join(cells).rstrip()
 
 
+def complain(text: str) -> None:
+    """Write *text* and a newline to stderr at once; to a terminal without control and bidi characters."""
+    sys.stderr.write(f"{visible(text) if sys.stderr.isatty() else text}\n")
+    sys.stderr.flush()
+
+
 def encode(value: Any) -> str:
-    """JSON as the contract wants it: two spaces, sorted keys."""
+    """JSON as the contract wants it: two spaces, sorted keys. Control and bidi characters are escaped."""
     import json
 
-    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    return visible_json(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False))
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> str:

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from posthouse.cli.output import complain
+
 #: Who sees nothing for so long begins to wonder.
 WONDER_SECONDS = 4.0
 
@@ -16,7 +18,7 @@ def saying(words: str) -> Iterator[None]:
         return
     import threading
 
-    wondering = threading.Timer(WONDER_SECONDS, print, (words,), {"file": sys.stderr, "flush": True})
+    wondering = threading.Timer(WONDER_SECONDS, complain, (words,))
     wondering.start()
     try:
         yield

@@ -114,6 +114,6 @@ def teller(output: Output, detail: Detail = "concise") -> Callable[[CanonicalEve
     renderer = Renderer(style, detail, colour=output.has_colours)
 
     def tell(event: CanonicalEvent) -> None:
-        output.write(renderer.feed(event))
+        output.control(renderer.feed(event))  # the renderer has made it safe
 
     return tell

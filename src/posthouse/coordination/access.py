@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from posthouse.coordination import keyring
 from posthouse.coordination.keyring import Keyring, Proofs
@@ -20,6 +21,8 @@ class Access:
         self._watches: list[FolderWatch] = []
         self._changed = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
+        #: Called after the tokens were read again, so that callers whose token is gone are dropped.
+        self.on_change: Callable[[], None] = lambda: None
 
     def __call__(self, authorization: bytes) -> Scope | None:
         """What an Authorization header proves."""
@@ -55,6 +58,7 @@ class Access:
                 # Rather nobody than one whose token was taken away.
                 self._proofs = Proofs(scopes={})
                 self._log.error("tokens can't be read", extra={"error": str(error)})
+            self.on_change()
 
     async def _read(self) -> None:
         self._proofs, problems = await asyncio.to_thread(keyring.read, self._keyring)

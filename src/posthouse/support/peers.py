@@ -23,6 +23,10 @@ _QUESTION = struct.Struct("=BBBxI")
 _CONNECTION = struct.Struct("!HH4s12x4s12x4x8s")
 #: Both ports and both addresses: what an answer must repeat.
 _ENDS = 36
+_PORTS_BYTES = 4
+_ADDRESS_BYTES = 16
+#: The prefix of an IPv4 address that an IPv6 socket uses (`::ffff:127.0.0.1`).
+_MAPPED = b"\x00" * 10 + b"\xff\xff"
 #: Family, state, timer, retransmissions; the connection; expiry, queues, uid, inode.
 _ANSWER_HEAD = struct.Struct("=BBBB")
 _ANSWER_TAIL = struct.Struct("=IIIII")
@@ -32,6 +36,7 @@ _ANSWER_BYTES = _HEADER.size + _ANSWER_HEAD.size + _CONNECTION.size + _ANSWER_TA
 def uid_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
     """The user whose socket is connected from *peer* to *here*, both IPv4 on this machine.
 
+    The peer's socket may be an IPv6 one that connects to a mapped address (`::ffff:127.0.0.1`), as Java's do.
     None when no such connection stands. A peer that has closed reads as user 0 without an inode,
     which is nobody.
 
@@ -61,6 +66,13 @@ def owner(answer: bytes, ends: bytes) -> int | None:
     _, state, _, _ = _ANSWER_HEAD.unpack_from(answer, _HEADER.size)
     place = _HEADER.size + _ANSWER_HEAD.size
     # Without an exact match the kernel may offer a listener instead.
-    is_exact = answer[place : place + _ENDS] == ends
+    is_exact = answer[place : place + _ENDS] in (ends, _mapped(ends))
     _, _, _, uid, inode = _ANSWER_TAIL.unpack_from(answer, place + _CONNECTION.size)
     return int(uid) if is_exact and state in _STANDING and inode else None
+
+
+def _mapped(ends: bytes) -> bytes:
+    """*ends*, of IPv4, as an IPv6 socket with mapped addresses names them."""
+    ports, addresses = ends[:_PORTS_BYTES], ends[_PORTS_BYTES:]
+    source, destination = addresses[:4], addresses[_ADDRESS_BYTES : _ADDRESS_BYTES + 4]
+    return ports + _MAPPED + source + _MAPPED + destination

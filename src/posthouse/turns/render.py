@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from posthouse.contracts.events import CanonicalEvent, Detail, Kind, Style
+from posthouse.support.visible import visible
 
 #: What `concise` does not show.
 _ONLY_IN_DETAIL: Final[frozenset[Kind]] = frozenset({"reasoning", "progress", "passthrough"})
@@ -43,8 +44,6 @@ _COLOURS: Final[Mapping[Kind, str]] = {
     "passthrough": "2",
 }
 _FAILED_COLOUR = "1;31"
-#: Everything that could steer a terminal: C0 without newline and tab, DEL and C1.
-_CONTROLS: Final = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
 class Renderer:
@@ -86,8 +85,8 @@ class Renderer:
 
 
 def clean(text: str) -> str:
-    """*text* with nothing in it that a terminal obeys."""
-    return text.replace("\r\n", "\n").translate(_CONTROLS)
+    """*text* with nothing in it that a terminal obeys: such characters are written out."""
+    return visible(text.replace("\r\n", "\n"))
 
 
 def _text(event: CanonicalEvent, detail: Detail) -> str:

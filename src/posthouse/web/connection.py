@@ -13,15 +13,18 @@ from urllib.parse import unquote
 from starlette.types import ASGIApp, Scope
 
 from posthouse.web import door
-from posthouse.web.door import Refusal
+from posthouse.web.door import HANG_UP, PROVED, Refusal
 from posthouse.web.exchange import Exchange, status_line
 from posthouse.web.house import House
 from posthouse.web.incoming import Header, Incoming, Opening, Unreadable
 from posthouse.web.parting import PartingTransport
 
 _MAX_CONNECTIONS = 512
-#: Of those, for others than our own user: nobody else can fill the house.
+#: Of those, for callers beyond loopback that have shown a token.
 _MAX_GUESTS = 128
+#: Of those, for other users and for callers that have shown no token yet. The oldest is closed for the
+#: newest: a caller with a token shows it at once.
+_MAX_UNPROVED = 64
 #: Requests that may wait behind one that is not yet answered.
 _MAX_WAITING = 64
 #: Of a body that nobody has asked for yet.
@@ -32,8 +35,6 @@ _STALL_SECONDS = 10.0
 _IDLE_SECONDS = 5.0
 #: How long an answer may take to begin.
 _ANSWER_SECONDS = 300.0
-#: The extension by which an application drops a peer that does not read.
-HANG_UP = "posthouse.hang_up"
 #: The extension that says that all of the request is here, so that nobody need wait for it.
 WHOLE = "posthouse.whole"
 #: The extension by which an application says that this answer may take as long as its caller waits.
@@ -87,7 +88,7 @@ class Connection(asyncio.Protocol):
         self._peer, self._here = (transport.get_extra_info(end) for end in ("peername", "sockname"))
         peer = door.peer_of(self._peer, self._here)
         if peer != "own":
-            self._take_guest()
+            self._take_unproved()
         if len(self._house.connections) > _MAX_CONNECTIONS:
             self._app = _CROWDED
         elif peer != "stranger":
@@ -112,7 +113,17 @@ class Connection(asyncio.Protocol):
         else:
             self._newest.is_last = True
 
-    def _take_guest(self) -> None:
+    def _take_unproved(self) -> None:
+        unproved = self._house.unproved
+        unproved[self] = None
+        if len(unproved) > _MAX_UNPROVED:
+            oldest = next(iter(unproved))
+            del unproved[oldest]
+            oldest.transport.abort()
+
+    def _prove(self) -> None:
+        """The peer has shown a token: it no longer takes a place of those that have not."""
+        self._house.unproved.pop(self, None)
         self._house.guests.add(self)
         if len(self._house.guests) > _MAX_GUESTS:
             self.transport.abort()
@@ -176,7 +187,7 @@ class Connection(asyncio.Protocol):
             "raw_path": opening.path,
             "query_string": opening.query,
             "headers": opening.headers,
-            "extensions": {HANG_UP: {"call": self._drop}},
+            "extensions": {HANG_UP: {"call": self._drop}, PROVED: {"call": self._prove}},
         }
 
     def on_part(self, part: bytes) -> None:

@@ -2,7 +2,8 @@
 
 Asked twice. When a connection is made, the kernel says whose it is. With each request, its headers say
 whether a web page is behind it: a page can reach loopback by its own name that resolves to 127.0.0.1,
-which its Host tells, or by a plain cross-site request, which its Origin tells.
+which its Host tells, or by a plain cross-site request, which its Origin tells. Frames, images and links send
+no Origin; browsers mark those with Sec-Fetch-Site.
 """
 
 import os
@@ -20,6 +21,15 @@ from posthouse.web import scopes
 from posthouse.web.scopes import Proof
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+#: Requests of our own pages, and those that a person typed or bookmarked.
+_OWN_SITES = ("same-origin", "none")
+#: Pages for people: a link on another site may lead there, but nothing else on it.
+_PAGES = ("/docs",)
+#: The extension that is called when a peer beyond loopback has shown a token.
+PROVED = "posthouse.proved"
+#: The extension by which an application drops a peer.
+HANG_UP = "posthouse.hang_up"
 
 Peer = Literal["own", "stranger", "remote"]
 
@@ -78,10 +88,25 @@ class Door:
     def __init__(self, app: ASGIApp, proof: Proof | None = None) -> None:
         self._app = app
         self._proof = proof
+        #: Requests by token that are being answered, by the identity of their scope.
+        self._granted: dict[int, Scope] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = refusal(scope, self._proof) if scope["type"] == "http" else None
-        await (answer or self._app)(scope, receive, send)
+        if answer is not None or scopes.granted(scope) is None:
+            await (answer or self._app)(scope, receive, send)
+            return
+        self._granted[id(scope)] = scope
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            del self._granted[id(scope)]
+
+    def recheck(self) -> None:
+        """Drop the callers whose tokens no longer prove what was granted: tokens have changed."""
+        for scope in list(self._granted.values()):
+            if self._proof is None or _proved(scope, self._proof) != scopes.granted(scope):
+                scope["extensions"][HANG_UP]["call"]()
 
 
 def refusal(scope: Scope, proof: Proof | None) -> Refusal | None:
@@ -99,7 +124,20 @@ def refusal(scope: Scope, proof: Proof | None) -> Refusal | None:
         return FOREIGN_HOST
     if any([origin] != [f"http://{host}" for host in hosts] for origin in _values(scope, b"origin")):
         return FOREIGN_PAGE
+    sites = _values(scope, b"sec-fetch-site")
+    if any(site not in _OWN_SITES for site in sites) and not _opens_page(scope):
+        return FOREIGN_PAGE
     return None
+
+
+def _opens_page(scope: Scope) -> bool:
+    """Whether a person follows a link to one of our pages, in a tab of its own."""
+    return (
+        scope["path"] in _PAGES
+        and scope["method"] == "GET"
+        and _values(scope, b"sec-fetch-mode") == ["navigate"]
+        and _values(scope, b"sec-fetch-dest") == ["document"]
+    )
 
 
 @lru_cache(maxsize=64)  # the same few ask again and again
@@ -109,14 +147,24 @@ def _is_loopback(host: str) -> bool:
 
 def _prove(scope: Scope, proof: Proof) -> Refusal | None:
     """None when a token was shown, once."""
-    shown = [value for name, value in scope["headers"] if name == b"authorization"]
-    if not shown:
+    if not _shown(scope):
         return NO_TOKEN
-    granted = proof(shown[0]) if len(shown) == 1 else None
+    granted = _proved(scope, proof)
     if granted is None:
         return WRONG_TOKEN
     scopes.grant(scope, granted)
+    if (proved := scope.get("extensions", {}).get(PROVED)) is not None:
+        proved["call"]()
     return None
+
+
+def _proved(scope: Scope, proof: Proof) -> scopes.Scope | None:
+    shown = _shown(scope)
+    return proof(shown[0]) if len(shown) == 1 else None
+
+
+def _shown(scope: Scope) -> list[bytes]:
+    return [value for name, value in scope["headers"] if name == b"authorization"]
 
 
 def _values(scope: Scope, header: bytes) -> list[str]:

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from posthouse.events.audience import Audience
 from posthouse.events.event import Event, Position
 from posthouse.events.reader import Reader, Told
-from posthouse.web.connection import HANG_UP
+from posthouse.web.door import HANG_UP
 
 MEDIA_TYPE = "text/event-stream"
 #: Between signs of life, so that both sides notice when the other is gone.

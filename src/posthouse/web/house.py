@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from posthouse.web.connection import Connection
 
+#: Browsers take an answer for what its content type says, and for nothing else.
+_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+
 
 class House:
     """Who is there, what is being answered, and what every answer carries."""
@@ -17,8 +20,10 @@ class House:
     def __init__(self, log: logging.Logger) -> None:
         self.log = log
         self.connections: set[Connection] = set()
-        #: Connections of others than our own user.
+        #: Connections from beyond loopback whose peers have shown a token.
         self.guests: set[Connection] = set()
+        #: Connections of other users, and of peers that have shown no token yet, the oldest first.
+        self.unproved: dict[Connection, None] = {}
         self._at_work: set[asyncio.Task[None]] = set()
         self._is_quieter = asyncio.Event()
         self._second = 0
@@ -26,11 +31,11 @@ class House:
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """The date, computed when it is asked for: nothing ticks."""
+        """What every answer carries. The date is computed when it is asked for: nothing ticks."""
         now = int(time.time())
         if now != self._second:
             self._second = now
-            self._headers = [(b"date", formatdate(now, usegmt=True).encode())]
+            self._headers = [(b"date", formatdate(now, usegmt=True).encode()), _NO_SNIFFING]
         return self._headers
 
     def let_work(self, work: Coroutine[Any, Any, None]) -> None:
@@ -42,6 +47,7 @@ class House:
     def left(self, connection: "Connection") -> None:
         self.connections.discard(connection)
         self.guests.discard(connection)
+        self.unproved.pop(connection, None)
         self._is_quieter.set()
 
     async def empty(self) -> None:

@@ -113,7 +113,8 @@ class Incoming:
         self._head_bytes += len(name) + len(value)
         if self._head_bytes > request_head.MAX_BYTES or len(self._headers) >= request_head.MAX_FIELDS:
             self._stop(Unreadable(request_head.TOO_LARGE))
-        self._headers.append((name.lower(), value))
+        # The parser leaves blanks behind a value, which are no part of it (RFC 9110, 5.5).
+        self._headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
         version, is_upgrade = self._parser.get_http_version(), self._parser.should_upgrade()

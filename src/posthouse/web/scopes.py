@@ -29,15 +29,21 @@ def grant(http: Asgi, scope: Scope) -> None:
     http[_GRANTED] = scope
 
 
+def granted(http: Asgi) -> Scope | None:
+    """The scope of the token that the caller behind *http* has shown; None: none was needed."""
+    scope: Scope | None = http.get(_GRANTED)
+    return scope
+
+
 def check(http: Asgi, needed: Scope) -> None:
     """Return when the caller may. Where no door has granted anything, there is none to pass.
 
     Raises:
         ScopeTooSmall: It may not.
     """
-    granted: Scope = http.get(_GRANTED, "admin")
-    if SCOPES.index(granted) < SCOPES.index(needed):
-        raise ScopeTooSmall(granted, needed)
+    allowed = granted(http) or "admin"
+    if SCOPES.index(allowed) < SCOPES.index(needed):
+        raise ScopeTooSmall(allowed, needed)
 
 
 def usual(method: str) -> Scope:

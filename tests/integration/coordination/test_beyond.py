@@ -13,7 +13,7 @@ import pytest
 from posthouse.contracts import coordination_files as cf
 from posthouse.coordination.keyring import Keyring
 from posthouse.testing import beyond
-from posthouse.testing.beyond import BEYOND
+from posthouse.testing.beyond import BEYOND, Network
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
 #: Asks `host port` each line of stdin, a method, a path and a token, and prints the answers.
@@ -31,12 +31,31 @@ for line in sys.stdin:
 Told = list[Any]
 
 
+#: Reads the events of `host port token` until the server ends them.
+FOLLOW = """
+import http.client, sys
+host, port, token = sys.argv[1:]
+connection = http.client.HTTPConnection(host, int(port), timeout=120)
+connection.request("GET", "/houmao/events", headers={"authorization": f"Bearer {token}"})
+response = connection.getresponse()
+print(response.status, flush=True)
+try:
+    while response.readline():
+        print("line", flush=True)
+except (ConnectionError, http.client.IncompleteRead):
+    pass
+print("cut", flush=True)
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Far:
     """A server, and somebody elsewhere who asks it."""
 
     asking: subprocess.Popen[str]
     tokens: Keyring
+    network: Network
+    port: int
 
     def ask(self, method: str, path: str, token: str | None) -> Told:
         """The status, and what a refusal says."""
@@ -61,7 +80,7 @@ def far(tmp_path: Path) -> Iterator[Far]:
             port = _port_of(servers, server)
             asking = network.command(sys.executable, "-I", "-c", ASK, BEYOND, str(port))
             with subprocess.Popen(asking, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
-                yield Far(asking=peer, tokens=Keyring(servers / cf.TOKENS))
+                yield Far(asking=peer, tokens=Keyring(servers / cf.TOKENS), network=network, port=port)
         finally:
             server.terminate()
 
@@ -98,3 +117,30 @@ def test_a_token_allows_what_its_scope_says_for_as_long_as_it_is_there(far: Far)
     far.tokens.revoke("phone")
     wait_for(lambda: far.ask("GET", "/health", phone)[0] == 401)
     assert far.ask("POST", shutdown, scopes["admin"])[0] == 200
+
+
+@pytest.mark.needs_host("network namespace")
+def test_a_stream_ends_when_its_token_is_revoked(far: Far) -> None:
+    """A reader of events whose token is revoked reads no further; another one reads on."""
+    far.tokens.create("phone", "read")
+    phone, kept = far.token("phone", "read"), far.token("default-read", "read")
+    wait_for(lambda: far.ask("GET", "/health", phone)[0] == 200)
+
+    with _following(far, phone) as revoked, _following(far, kept) as other:
+        assert revoked.stdout is not None
+        far.tokens.revoke("phone")
+        told = revoked.stdout.read()
+        is_reading = other.poll() is None
+        other.kill()
+
+    assert told.endswith("cut\n")
+    assert is_reading
+
+
+def _following(far: Far, token: str) -> "subprocess.Popen[str]":
+    """A reader of events, once the server has begun to answer it."""
+    words = far.network.command(sys.executable, "-I", "-c", FOLLOW, BEYOND, str(far.port), token)
+    reader = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert reader.stdout is not None
+    assert reader.stdout.readline() == "200\n"
+    return reader

@@ -178,21 +178,22 @@ def test_a_question_that_fails_lets_nobody_in(tmp_path: Path, monkeypatch: pytes
 
 
 def test_strangers_can_not_fill_the_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a few they are dropped at once, and our own user is served meanwhile."""
+    """Beyond a few the oldest is dropped, and our own user is served meanwhile."""
     strangers: set[int] = set()
     # Many real connections of another user need root; whose they are is tested above.
     monkeypatch.setattr(door, "peer_of", lambda peer, _: "stranger" if peer[1] in strangers else "own")
-    monkeypatch.setattr(connection, "_MAX_GUESTS", 2)
+    monkeypatch.setattr(connection, "_MAX_UNPROVED", 2)
 
     with serving(tmp_path, FakeAgent) as served, ExitStack() as open_sockets:
-        for number in range(3):
+        peers = []
+        for _ in range(3):
             peer = open_sockets.enter_context(socket.socket())
             peer.bind(("127.0.0.1", 0))
             strangers.add(peer.getsockname()[1])
             peer.settimeout(LIMIT_SECONDS)
             peer.connect(("127.0.0.1", served.port))
-            if number == 2:
-                assert _is_dropped(peer)
+            peers.append(peer)
+        assert _is_dropped(peers[0])
 
         assert ask(host="127.0.0.1", port=served.port).body == HEALTHY
 

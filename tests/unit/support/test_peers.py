@@ -15,6 +15,9 @@ Pair = tuple[socket.socket, socket.socket, Address, Address]
 ENDS = struct.pack("!HH4s12x4s12x", 40000, 43123, b"\x7f\0\0\1", b"\x7f\0\0\1")
 OTHER_PORT = struct.pack("!HH4s12x4s12x", 40001, 43123, b"\x7f\0\0\1", b"\x7f\0\0\1")
 OTHER_ADDRESS = struct.pack("!HH4s12x4s12x", 40000, 43123, b"\x7f\0\0\2", b"\x7f\0\0\1")
+_MAPPED = bytes(10) + b"\xff\xff"
+MAPPED = struct.pack("!HH", 40000, 43123) + 2 * (_MAPPED + b"\x7f\0\0\1")
+OTHER_MAPPED = struct.pack("!HH", 40000, 43123) + _MAPPED + b"\x7f\0\0\2" + _MAPPED + b"\x7f\0\0\1"
 FOUND, FAILED = 20, 2
 ESTABLISHED, FIN_WAIT, TIME_WAIT, LISTEN = 1, 5, 6, 10
 
@@ -34,6 +37,18 @@ def test_a_standing_connection_is_its_users(pair: Pair) -> None:
     _, _, peer, here = pair
 
     assert peers.uid_of(peer, here) == os.getuid()
+
+
+def test_an_ipv6_socket_to_a_mapped_address_is_its_users() -> None:
+    """Java connects to 127.0.0.1 from an IPv6 socket."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.socket(socket.AF_INET6) as caller,
+    ):
+        caller.connect(("::ffff:127.0.0.1", listener.getsockname()[1]))
+        served, peer = listener.accept()
+        with served:
+            assert peers.uid_of(peer, served.getsockname()) == os.getuid()
 
 
 def test_a_closed_peer_is_nobody(pair: Pair) -> None:
@@ -74,6 +89,8 @@ ANSWERS = {
     "a listener": (answer(state=LISTEN), None),
     "another port": (answer(ends=OTHER_PORT), None),
     "another address": (answer(ends=OTHER_ADDRESS), None),
+    "an IPv6 socket with mapped addresses": (answer(ends=MAPPED), 1000),
+    "another mapped address": (answer(ends=OTHER_MAPPED), None),
     "an error": (answer(kind=FAILED), None),
     "half an answer": (answer()[:-1], None),
     "nothing": (b"", None),

@@ -82,8 +82,8 @@ def test_nothing_in_a_text_steers_the_terminal() -> None:
     """Escape sequences of a model or a tool are text, not orders."""
     text = "a\x1b]52;c;eA==\x07b\x9b31mc\rd\te\r\nf"
 
-    assert clean(text) == "a]52;c;eA==b31mcd\te\nf"
-    assert rendered("fancy", "detail", event("assistant", text="\x1b[2J")) == "[2J\n"
+    assert clean(text) == "a\\x1b]52;c;eA==\\x07b\\x9b31mc\\x0dd\te\nf"
+    assert rendered("fancy", "detail", event("assistant", text="\x1b[2J")) == "\\x1b[2J\n"
 
 
 def test_a_note_is_a_line_of_its_own_except_for_programs() -> None:

@@ -13,25 +13,35 @@ from posthouse.web import connection as connections
 from posthouse.web import door
 from posthouse.web.connection import Connection
 from posthouse.web.house import House
+from posthouse.web.token import proof
 
 
 class Recorded(asyncio.Transport):
     """Keeps what was written."""
 
-    def __init__(self) -> None:
+    def __init__(self, peer: tuple[str, int] = ("127.0.0.1", 1)) -> None:
         super().__init__()
         self.written = b""
+        self.is_aborted = False
+        self._peer = peer
+
+    def abort(self) -> None:
+        self.is_aborted = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written += data
 
     def close(self) -> None: ...
 
+    def write_eof(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
     def is_closing(self) -> bool:
         return False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return ("127.0.0.1", 1)
+        return self._peer if name == "peername" else ("127.0.0.1", 1)
 
 
 async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,13 +60,13 @@ def heard_of(request: bytes) -> bytes:
 
     async def all_of_it() -> bytes:
         transport = Recorded()
-        connection = Connection(House(logging.getLogger("test")), _echo)
-        connection.connection_made(transport)
-        connection.data_received(request)
+        made = Connection(House(logging.getLogger("test")), _echo)
+        made.connection_made(transport)
+        made.data_received(request)
         await asyncio.sleep(0)
-        connection.eof_received()
+        made.eof_received()
         heard = transport.written
-        connection.connection_lost(None)
+        made.connection_lost(None)
         return heard
 
     return asyncio.run(all_of_it())
@@ -92,12 +102,12 @@ def test_who_stops_sending_in_the_middle_of_an_answer_hears_its_end(
             pass
 
     async def met() -> bool:
-        connection = Connection(House(logging.getLogger("test")), half)
-        connection.connection_made(Recorded())
-        connection.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        made = Connection(House(logging.getLogger("test")), half)
+        made.connection_made(Recorded())
+        made.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         await asyncio.sleep(0)
-        does_stay = connection.eof_received()
-        connection.connection_lost(None)
+        does_stay = made.eof_received()
+        made.connection_lost(None)
         return does_stay
 
     assert asyncio.run(met()) is stays
@@ -145,3 +155,63 @@ def test_a_request_that_is_not_answered_in_time_is_told_so_and_goes_on(
         assert b"detail" in before
         assert after == before
     assert ended == [True]
+
+
+def test_blanks_around_a_value_are_no_part_of_it() -> None:
+    """RFC 9110 has them stripped; every check sees the same value."""
+
+    async def values(scope: Scope, receive: Receive, send: Send) -> None:
+        heard = dict(scope["headers"])
+        await PlainTextResponse(heard[b"host"] + b"|" + heard[b"x-empty"])(scope, receive, send)
+
+    async def heard() -> bytes:
+        transport = Recorded()
+        made = Connection(House(logging.getLogger("test")), values)
+        made.connection_made(transport)
+        made.data_received(b"GET / HTTP/1.1\r\nHost: \tlocalhost \t \r\nX-Empty: \t \r\n\r\n")
+        await asyncio.sleep(0)
+        made.eof_received()
+        made.connection_lost(None)
+        return transport.written
+
+    assert asyncio.run(heard()).endswith(b"\r\n\r\nlocalhost|")
+
+
+def test_every_answer_says_that_its_type_is_not_to_be_guessed() -> None:
+    """Browsers run nothing that is not sent as a script; refusals by the connection itself too."""
+    served = heard_of(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    malformed = heard_of(b"no HTTP\r\n\r\n")
+
+    wanted = b"\r\nx-content-type-options: nosniff\r\n"
+    assert (served.count(wanted), malformed.count(wanted)) == (1, 1)
+
+
+def test_peers_without_a_token_take_no_place_of_those_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that have shown none, the oldest makes room for the newest; a caller with a token stays."""
+    monkeypatch.setattr(door, "peer_of", lambda *_: "remote")
+    monkeypatch.setattr(connections, "_MAX_UNPROVED", 2)
+    token = b"a-token-of-forty-three-characters-as-they-are"
+
+    async def scenario() -> list[bool]:
+        house = House(logging.getLogger("test"))
+        app = door.Door(_echo, proof(token))
+        made: list[tuple[Connection, Recorded]] = []
+
+        def arrive(head: bytes = b"") -> None:
+            peer, transport = Connection(house, app), Recorded(("192.0.2.7", len(made)))
+            made.append((peer, transport))
+            peer.connection_made(transport)
+            if head:
+                peer.data_received(head)
+
+        arrive(b"GET / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer " + token + b"\r\n\r\n")
+        await asyncio.sleep(0)
+        for _ in range(3):
+            arrive()
+        dropped = [transport.is_aborted for _, transport in made]
+        for peer, _ in made:
+            peer.connection_lost(None)
+        assert (house.guests, house.unproved) == (set(), {})
+        return dropped
+
+    assert asyncio.run(scenario()) == [False, True, False, False]

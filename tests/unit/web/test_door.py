@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from posthouse.support import peers
 from posthouse.testing.gateway import Answer, call
-from posthouse.web import door, token
+from posthouse.web import door, scopes, token
 from posthouse.web.door import Door
 
 TOKEN = b"a-token-of-forty-three-characters-as-they-are"
@@ -61,6 +61,24 @@ LOOPBACK = {
     "a foreign page": ({"origin": "https://evil.example"}, HERE, no(door.FOREIGN_PAGE)),
     "a page of another local port": ({"origin": "http://127.0.0.1:3000"}, HERE, no(door.FOREIGN_PAGE)),
     "a page without origin": ({"origin": "null"}, HERE, no(door.FOREIGN_PAGE)),
+    "a frame of a foreign page": (
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"},
+        HERE,
+        no(door.FOREIGN_PAGE),
+    ),
+    "an image of a foreign page": ({"sec-fetch-site": "cross-site"}, HERE, no(door.FOREIGN_PAGE)),
+    "an image of another local port": (
+        {"sec-fetch-site": "same-site"},
+        HERE,
+        no(door.FOREIGN_PAGE),
+    ),
+    "a link on a foreign page": (
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"},
+        HERE,
+        no(door.FOREIGN_PAGE),
+    ),
+    "its own page, as browsers mark it": ({"sec-fetch-site": "same-origin"}, HERE, LET_IN),
+    "an address that a person typed": ({"sec-fetch-site": "none"}, HERE, LET_IN),
 }
 
 
@@ -70,6 +88,68 @@ def test_on_loopback_only_programs_on_this_machine_are_let_in(
 ) -> None:
     """A page in a browser, by whatever trick, is not served, and no token is asked for."""
     assert outcome(ask(headers, client)) == expected
+
+
+DOCS = {
+    "a link": ("GET", "navigate", "document", 200),
+    "a frame": ("GET", "navigate", "iframe", 403),
+    "a script": ("GET", "no-cors", "script", 403),
+    "a form": ("POST", "navigate", "document", 403),
+}
+
+
+@pytest.mark.parametrize(("method", "mode", "dest", "status"), DOCS.values(), ids=DOCS.keys())
+def test_of_another_site_only_a_link_leads_to_the_page_for_people(
+    method: str, mode: str, dest: str, status: int
+) -> None:
+    """A person may follow a link to `/docs`; nothing else of a foreign page reaches it."""
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": mode, "sec-fetch-dest": dest}
+
+    assert asyncio.run(call(Door(inside), method, "/docs", headers=headers)).status == status
+
+
+def test_who_is_being_answered_is_dropped_when_the_token_goes() -> None:
+    """Only the callers whose token changed are."""
+    dropped: list[str] = []
+    tokens: dict[bytes, scopes.Scope] = {b"Bearer a": "read", b"Bearer b": "read", b"Bearer c": "admin"}
+
+    async def scenario() -> None:
+        is_over = asyncio.Event()
+
+        async def streaming(*_: object) -> None:
+            await is_over.wait()
+
+        made = Door(streaming, tokens.get)
+        answers = [asyncio.create_task(made(_far(name, dropped), _silent, _silent)) for name in "abc"]
+        await asyncio.sleep(0)
+        made.recheck()
+        assert dropped == []
+        del tokens[b"Bearer a"]
+        tokens[b"Bearer c"] = "read"
+        made.recheck()
+        is_over.set()
+        await asyncio.gather(*answers)
+        dropped.append("end")
+        made.recheck()
+
+    asyncio.run(scenario())
+
+    assert dropped == ["a", "c", "end"]
+
+
+def _far(name: str, dropped: list[str]) -> Scope:
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": "/houmao/events",
+        "client": ELSEWHERE,
+        "headers": [(b"host", b"192.0.2.1"), (b"authorization", f"Bearer {name}".encode())],
+        "extensions": {door.HANG_UP: {"call": lambda: dropped.append(name)}},
+    }
+
+
+async def _silent(*_: object) -> Any:
+    raise AssertionError("nothing is said")
 
 
 BEYOND = {

@@ -29,6 +29,7 @@ def doctor(call: Call) -> int:
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
         "broken_queues": _broken_queues(call.wiring),
+        "unreadable_staged_mail": _unreadable_staged_mail(call.wiring),
         "notifiers_without_backoff": _notifiers_without_backoff(call.wiring),
         "untold": _untold(call.wiring),
         "drifting": _drifting(call.wiring),
@@ -144,6 +145,18 @@ def _broken_queues(wiring: Wiring) -> list[str]:
     return [str(kept) for root in sorted(roots) for kept in set_aside_at(root / gf.QUEUE)]
 
 
+def _unreadable_staged_mail(wiring: Wiring) -> list[str]:
+    """Why files in the mailbox root's staging folder can't be delivered or removed."""
+    from posthouse.mailbox.filesystem import layout, recovery  # sqlite3 comes with it
+
+    if not layout.is_root(wiring.roots.mailbox):
+        return []
+    try:
+        return [reason for _, reason in recovery.unreadable(layout.Root(wiring.roots.mailbox))]
+    except PosthouseError as error:
+        return [str(error)]
+
+
 def _drifting(wiring: Wiring) -> list[dict[str, Any]]:
     """Agents whose screen and hooks keep contradicting each other."""
     found = []
@@ -207,6 +220,10 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
         output.line()
         output.line(f"a gateway found its queue broken; what waited in it was not carried out: {path}")
         output.line("  look at it with sqlite3, and delete it when you are done")
+    for reason in report["unreadable_staged_mail"]:
+        output.line()
+        output.line(f"a file in the mailbox root's staging folder is skipped: {reason}")
+        output.line("  set it aside with: mailbox repair")
 
 
 def _row(finding: Finding) -> list[Cell]:

@@ -66,7 +66,8 @@ def watch(call: Call) -> int:
     while True:
         value = client.tui_state()
         if sys.stdout.isatty() and not call.output.is_json:
-            call.output.write(f"{_CLEAR}{_text(value)}\n")
+            call.output.control(_CLEAR)
+            call.output.line(_text(value))
         else:
             call.output.line(json.dumps(value, sort_keys=True, ensure_ascii=False))
         time.sleep(seconds)

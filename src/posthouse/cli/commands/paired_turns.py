@@ -1,6 +1,6 @@
 """`agents turn … --port N`: headless turns through the coordination server."""
 
-import sys
+from collections.abc import Iterator
 from typing import Literal
 
 from posthouse.cli import asking
@@ -74,12 +74,15 @@ def outcome_of(report: answers.TurnReport) -> Outcome:
 
 
 def _copied(call: Call, artifact: Literal["stdout", "stderr"]) -> int:
+    call.output.copy(_pieces(call, artifact))
+    return 0
+
+
+def _pieces(call: Call, artifact: Literal["stdout", "stderr"]) -> Iterator[bytes]:
     server, turn_id, offset = call.server(), _turn_id(call), 0
     while piece := server.turn_artifact(call.selection.value, turn_id, artifact, offset=offset):
-        sys.stdout.buffer.write(piece)
+        yield piece
         offset += len(piece)
-    sys.stdout.buffer.flush()
-    return 0
 
 
 def _turn_id(call: Call) -> str:

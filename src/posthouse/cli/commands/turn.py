@@ -1,18 +1,18 @@
 """`agents turn …`: single headless turns and what they left on disk."""
 
-import shutil
-import sys
 from pathlib import Path
 
 from posthouse.cli import asking, humane, turnwork
 from posthouse.cli.call import Call
 from posthouse.cli.options import Parser
-from posthouse.cli.output import encode, fields
+from posthouse.cli.output import Output, encode, fields
 from posthouse.cli.waiting import Deadline
 from posthouse.errors import NotFound
 from posthouse.support import clock, untrusted_files
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn
+
+_PIECE_BYTES = 64 << 10
 
 
 class NoArtifact(NotFound):
@@ -95,7 +95,7 @@ stdout_arguments = _turn_argument
 
 def stdout(call: Call) -> int:
     """Copy the provider's own output, byte for byte."""
-    return _copy(_turn(call), _turn(call).stdout_path)
+    return _copy(call.output, _turn(call), _turn(call).stdout_path)
 
 
 stderr_arguments = _turn_argument
@@ -103,17 +103,17 @@ stderr_arguments = _turn_argument
 
 def stderr(call: Call) -> int:
     """Copy the provider's error output, byte for byte."""
-    return _copy(_turn(call), _turn(call).stderr_path)
+    return _copy(call.output, _turn(call), _turn(call).stderr_path)
 
 
 def _turn(call: Call) -> Turn:
     return turnwork.named(turnwork.headless_session(call.agent()), call.arguments.turn_id)
 
 
-def _copy(turn: Turn, path: Path) -> int:
+def _copy(output: Output, turn: Turn, path: Path) -> int:
     try:
         with untrusted_files.open_file(path) as source:
-            shutil.copyfileobj(source, sys.stdout.buffer)
+            output.copy(iter(lambda: source.read(_PIECE_BYTES), b""))
     except FileNotFoundError:
         raise NoArtifact(f"turn {turn.turn_id} has no {path.name}") from None
     return 0

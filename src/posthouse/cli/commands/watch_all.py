@@ -83,17 +83,18 @@ def _looks(look: Look, wait: Callable[[], object], source: str) -> Iterator[tupl
 
 @contextmanager
 def _drawing(call: Call) -> Iterator[None]:
-    call.output.write(_HIDE)
+    call.output.control(_HIDE)
     try:
         yield
     finally:
-        call.output.write(f"{_SHOW}\n")
+        call.output.control(f"{_SHOW}\n")
 
 
 def _draw(call: Call, lines: list[Line], note: str) -> None:
     size = shutil.get_terminal_size()
     shown = overview.screen(lines, note, call.output, now=clock.now(), columns=size.columns, rows=size.lines)
-    call.output.write(_HOME + f"{_END_OF_LINE}\n".join(shown) + _END_OF_LINE + _BELOW)
+    safe = map(call.output.shown, shown)
+    call.output.control(_HOME + f"{_END_OF_LINE}\n".join(safe) + _END_OF_LINE + _BELOW)
 
 
 def _tell_changes(call: Call, known: dict[str, Line], lines: list[Line]) -> dict[str, Line]:

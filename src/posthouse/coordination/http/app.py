@@ -4,6 +4,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Scope
 
+from posthouse.coordination.access import Access
 from posthouse.coordination.gateways import GatewayGarbled
 from posthouse.coordination.http.routes import ROUTES
 from posthouse.coordination.service import Coordination
@@ -12,15 +13,17 @@ from posthouse.web import app as web
 from posthouse.web.answers import counted
 from posthouse.web.door import Door
 from posthouse.web.pieces import RangeBeyondEnd
-from posthouse.web.scopes import Proof
 from posthouse.web.tracing import traced
 
 
-def build(server: Coordination, proof: Proof | None = None) -> ASGIApp:
-    """The application that serves *server*; with *proof*, also those beyond this machine who have a token."""
+def build(server: Coordination, access: Access | None = None) -> ASGIApp:
+    """The application that serves *server*; with *access*, also callers elsewhere that have a token."""
     app = web.build(server, ROUTES, witness=_NoWitness(), statuses={GatewayGarbled: 502, RangeBeyondEnd: 416})
     # Only whoever is let in begins or continues a trace.
-    return counted(Door(traced(app, server.tracing), proof), server.operations.answers)
+    door = Door(traced(app, server.tracing), access)
+    if access is not None:
+        access.on_change = door.recheck
+    return counted(door, server.operations.answers)
 
 
 class _NoWitness:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from posthouse.contracts import mail_address
 from posthouse.contracts.mail_document import BadDocument, Document
-from posthouse.mailbox.filesystem import databases, folders, locks, placing, reading, registration
+from posthouse.mailbox.filesystem import databases, folders, locks, placing, reading, recovery, registration
 from posthouse.mailbox.filesystem.databases import run, run_box
 from posthouse.mailbox.filesystem.layout import Root, local_index
 from posthouse.mailbox.filesystem.registration import Registration
@@ -32,7 +32,7 @@ class Report:
     forgotten: int = 0
     #: Files under `messages/` that are no messages, with the reason. They are left alone.
     unreadable: list[str] = field(default_factory=list)
-    #: Broken databases, kept under another name.
+    #: Broken databases and staged files that can't be read, kept under another name.
     set_aside: list[str] = field(default_factory=list)
 
 
@@ -54,6 +54,7 @@ def repair(root: Root) -> Report:
             files.sync_folder(root.staging)
             crashpoints.reach("index built")
             _put_in_place(root, fresh)
+            _set_aside_staged(root, report)
             _drop_staged_names(root)
     except OSError as error:
         raise MailTrouble(f"{root.path} can't be repaired: {error}") from error
@@ -267,6 +268,13 @@ def _put_in_place(root: Root, fresh: Path) -> None:
     journal.unlink(missing_ok=True)
     fresh.replace(root.index)
     files.sync_folder(root.path)
+
+
+def _set_aside_staged(root: Root, report: Report) -> None:
+    """Give another name to what lies in `staging/` like a half-done delivery and is none."""
+    for staged, reason in list(recovery.unreadable(root)):
+        report.unreadable.append(reason)
+        report.set_aside.append(str(_set_aside(staged)))
 
 
 def _drop_staged_names(root: Root) -> None:

@@ -143,6 +143,9 @@ def test_the_document_and_its_page_are_served(tmp_path: Path) -> None:
         assert shutdown["security"] == [{}, {"token": ["admin"]}]
         assert document["paths"]["/houmao/agents"]["get"]["security"] == [{}, {"token": ["read"]}]
         assert page.headers["content-security-policy"].startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
+        assert page.headers["x-frame-options"] == "DENY"
         assert "POST</b> <code>/houmao/server/shutdown" in page.body
 
     served(tmp_path, scenario)

@@ -85,5 +85,8 @@ def test_the_page_names_every_route_and_loads_nothing(opened: Opener) -> None:
         assert [path for path in openapi.document()["paths"] if f"<code>{path}</code>" not in page] == []
         assert not any(word in page for word in ("<script", "http://", "https://", "src="))
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-frame-options"] == "DENY"
 
     asyncio.run(story())
