@@ -21,17 +21,13 @@ class BadVariable(InvalidInput):
     code = "bad_variable"
 
 
-def read(root: Path) -> dict[str, str]:
-    """The values of the session at *root*; empty when it has none."""
-    try:
-        stored = untrusted_files.read_json(root / _FILE)
-    except FileNotFoundError:
-        return {}
-    return {str(name): str(value) for name, value in stored.items()}
+def file_of(root: Path) -> Path:
+    """Where the session at *root* has its values; every start of its program reads them there."""
+    return root / _FILE
 
 
 def write(root: Path, values: Mapping[str, str]) -> None:
-    files.write_json(root / _FILE, dict(values), durable=True)
+    files.write_json(file_of(root), dict(values), durable=True)
 
 
 def collect(

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.sessions import secrets
+from posthouse.terminal import variable_files
 
 
 def test_a_bare_name_takes_the_callers_value_and_later_ones_win(tmp_path: Path) -> None:
@@ -47,10 +48,5 @@ def test_values_are_kept_for_the_owner_alone(tmp_path: Path) -> None:
     """What was written comes back, from a file that only its owner may read."""
     secrets.write(tmp_path, {"KEY": "v\n2"})
 
-    assert secrets.read(tmp_path) == {"KEY": "v\n2"}
+    assert variable_files.read(secrets.file_of(tmp_path)) == {"KEY": "v\n2"}
     assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]
-
-
-def test_a_session_without_values_has_none(tmp_path: Path) -> None:
-    """No file means no variables."""
-    assert secrets.read(tmp_path) == {}
