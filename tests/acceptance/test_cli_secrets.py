@@ -9,7 +9,7 @@ import pytest
 from posthouse.terminal.client import Server, Tmux
 
 if TYPE_CHECKING:
-    from conftest import Commands
+    from tests.acceptance.conftest import Commands
 
 #: Of the secrets and of all texts that the test gives.
 _MARK = "c0nfidential"
