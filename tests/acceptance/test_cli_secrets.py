@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from posthouse.terminal.client import Server, Tmux
+from posthouse.testing import tmux_log
 
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
@@ -14,29 +15,21 @@ if TYPE_CHECKING:
 #: Of the secrets and of all texts that the test gives.
 _MARK = "c0nfidential"
 _SECRET = f"{_MARK}-{'k' * 40}"
-_QUESTIONS = (
-    ("show-messages",),
-    ("list-buffers",),
-    ("show-environment", "-g"),
-    ("list-panes", "-a", "-F", "#{pane_start_command}"),
-)
 
 
 @pytest.fixture
-def log(posthouse: "Commands") -> Tmux:
-    """The tmux server of the agents, which outlives them and forgets no message."""
-    posthouse.tmux("-f", "/dev/null", "new-session", "-d", "-s", "witness", "sleep infinity")
-    posthouse.tmux("set-option", "-s", "message-limit", "1000000")
-    return Tmux(Server(posthouse.environment["POSTHOUSE_TMUX_SOCKET"]))
+def server(posthouse: "Commands") -> Server:
+    """The tmux server of the agents, which outlives them and forgets no command."""
+    server = Server(posthouse.environment["POSTHOUSE_TMUX_SOCKET"])
+    tmux_log.keep(server)
+    return server
 
 
-def _marked(tmux: Tmux) -> list[str]:
-    """Every line with the mark that tmux, an environment of its sessions or a command line has."""
-    sessions = tmux.run("list-sessions", "-F", "#{session_name}").splitlines()
-    environments = [("show-environment", "-t", f"={name}:") for name in sessions]
-    answers = tmux.batch("witness", [*_QUESTIONS, *environments])
-    lines = [line for answer in answers for line in answer.splitlines()]
-    return [line for line in [*lines, *_command_lines()] if _MARK in line]
+def _marked(server: Server) -> list[str]:
+    """Every line with the mark that tmux tells, or that is a command line."""
+    started = Tmux(server).run("list-panes", "-a", "-F", "#{pane_start_command}")
+    lines = [*tmux_log.read(server).splitlines(), *started.splitlines(), *_command_lines()]
+    return [line for line in lines if _MARK in line]
 
 
 def _command_lines() -> list[str]:
@@ -50,7 +43,7 @@ def _command_lines() -> list[str]:
 
 
 def test_neither_secrets_nor_prompts_are_in_tmux_or_a_command_line(
-    posthouse: "Commands", log: Tmux, tmp_path: Path
+    posthouse: "Commands", server: Server, tmp_path: Path
 ) -> None:
     """Not at the start, with prompts and keys, after a relaunch, nor when the agents have stopped."""
     env_file = tmp_path / "keys.env"
@@ -65,12 +58,12 @@ def test_neither_secrets_nor_prompts_are_in_tmux_or_a_command_line(
             posthouse.ok("agents", "prompt", name, "--wait", f"[[say {time}]] {_MARK}")
             answers.append(posthouse.ok("agents", "prompt", name, "--wait", "[[secret TOKEN]]"))
             if time == "first":
-                assert _marked(log) == []
+                assert _marked(server) == []
                 posthouse.ok("agents", "relaunch", name)
     posthouse.ok("agents", "gateway", "send-keys", "tui", "--sequence", f"{_MARK}<[Enter]>")
     posthouse.ok("agents", "stop", "tui")
     posthouse.ok("agents", "stop", "turns")
 
     assert [hashlib.sha256(_SECRET.encode()).hexdigest()[:8] in answer for answer in answers] == [True] * 4
-    assert "load-buffer" in log.batch("witness", [("show-messages",)])[0]
-    assert _marked(log) == []
+    assert "load-buffer" in tmux_log.read(server)
+    assert _marked(server) == []

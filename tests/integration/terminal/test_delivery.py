@@ -23,6 +23,7 @@ from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, KeysNotTaken, Patience, Typist
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen, Surface, plain
+from posthouse.testing import tmux_log
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("composer_program.py")
@@ -167,21 +168,20 @@ def test_a_prompt_arrives_exactly_once(start: Start, prompt: str) -> None:
 def test_no_text_is_in_the_log_of_tmux(start: Start) -> None:
     """Neither a prompt nor typed text; a client of the server could read it for as long as that lives."""
     agent = start(seconds=0)
-    asked = [["show-messages"], ["list-buffers"]]
 
-    async def give(typist: Typist) -> list[str]:
+    async def give(typist: Typist) -> None:
         await typist.submit("the prompt", acknowledged=lambda: "the prompt" in agent.prompts())
         await typist.press(keys.parse("typed text<[Enter]>"))
         async with asyncio.timeout(LIMIT_SECONDS):
             while len(agent.log()) < 2:
                 await asyncio.sleep(0.01)
-        return await asyncio.to_thread(agent.tmux.batch, "gpu", asked)
 
-    log, buffers = agent.use(give)
+    agent.use(give)
+    log = tmux_log.read(agent.tmux.server, "gpu")
 
     assert agent.prompts() == ["the prompt", "typed text"]
     assert ("paste-buffer" in log, "the prompt" in log, "typed text" in log) == (True, False, False)
-    assert buffers == ""
+    assert agent.tmux.run("list-buffers") == ""
 
 
 def test_a_text_that_tmux_cannot_read_is_not_typed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -264,8 +264,8 @@ def test_a_pane_waits_until_a_program_is_in_it(tmux: Tmux) -> None:
     _wait(lambda: processes.command_line(empty.pid)[:1] == ["sleep"])
     assert session.is_waiting(empty)
     started = _start(tmux, empty, "sleep 600; exit")
-    _wait(lambda: not session.is_waiting(started))
-    assert processes.command_line(started.pid) == ["/bin/sh", "-c", "sleep 600; exit"]
+    _wait(lambda: processes.command_line(started.pid) == ["/bin/sh", "-c", "sleep 600; exit"])
+    assert not session.is_waiting(started)
 
 
 def test_a_session_is_made_while_the_old_server_is_still_leaving(tmux: Tmux) -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from posthouse.terminal.client import Tmux
-from posthouse.testing import clis, mailing_clis
+from posthouse.testing import clis, mailing_clis, tmux_log
 from posthouse.testing.cli_rig import Place
 from posthouse.testing.house import House
 
@@ -17,17 +16,14 @@ def test_the_log_of_tmux_has_no_key_and_no_prompt(
     house: House, place: Place, tool: str, is_headless: bool
 ) -> None:
     """Every client of the server can read the log, also when the agent has stopped."""
-    tmux = Tmux(place.server)
-    tmux.run("new-session", "-d", "-s", "witness", "sleep", "infinity")
-    tmux.run("set-option", "-s", "message-limit", "1000000")
+    tmux_log.keep(place.server)
     made, _ = mailing_clis.launch(house, tool, place.api.base_url, is_headless=is_headless)
     asked = house.client(made).submit_prompt(_PROMPT)["request_id"]
     receipt = house.receipt(made, asked)
     house.agents.stop(house.agents.find(name=mailing_clis.NAME))
 
-    log, buffers = tmux.batch("witness", [["show-messages"], ["list-buffers"]])
+    log = tmux_log.read(place.server)
 
     prompts = [record.prompt for record in place.api.main_records()]
     assert (receipt["state"], prompts.count(_PROMPT)) == ("completed", 1)
     assert ("respawn-pane" in log, clis.API_KEY in log, "c0nfidential" in log) == (True, False, False)
-    assert (buffers, tmux.run("show-environment", "-g").count(clis.API_KEY)) == ("", 0)
