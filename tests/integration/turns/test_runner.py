@@ -125,6 +125,23 @@ def content(path: Path) -> bytes:
         return b""
 
 
+def test_without_a_good_file_of_variables_the_turn_does_not_run(
+    turns_root: Path, start: StartTurn, make_order: MakeOrder, variables_file: Path
+) -> None:
+    """The error has the reason; the next turn runs when the file is good again."""
+    variables_file.chmod(0o644)
+
+    with pytest.raises(BridgeDied) as refused:
+        start(make_order("echo never"))
+
+    # The pane breaks its lines, at a blank or not.
+    shown = "".join(str(refused.value).split())
+    assert f"cannotcarryouttheturn:{variables_file}isopentootherusers" in shown
+    assert runner.turns_of(turns_root)[0].state().status == "failed"
+    variables_file.chmod(0o600)
+    assert start(make_order(RESULT)).wait(LIMIT_SECONDS).status == "completed"
+
+
 def test_without_a_session_nothing_is_ordered(
     tmux: Tmux, turns_root: Path, start: StartTurn, make_order: MakeOrder
 ) -> None:
