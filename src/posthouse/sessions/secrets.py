@@ -9,6 +9,7 @@ from pathlib import Path
 
 from posthouse.errors import InvalidInput
 from posthouse.support import files, untrusted_files
+from posthouse.terminal import variables
 
 _FILE = "launch-env.json"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -27,6 +28,12 @@ def file_of(root: Path) -> Path:
 
 
 def write(root: Path, values: Mapping[str, str]) -> None:
+    """Keep *values* for every start of the session's program.
+
+    Raises:
+        BadVariable: No program could be given one of them; nothing was written.
+    """
+    variables.check(values)
     files.write_json(file_of(root), dict(values), durable=True)
 
 
