@@ -154,7 +154,7 @@ class HeadlessAdapter:
                 session.tmux_session_name,
                 session.turns_root,
                 order,
-                secrets=secrets.read(session.root),
+                variables_file=secrets.file_of(session.root),
             )
         except TurnActive as error:
             raise AgentBusy(str(error)) from error

@@ -12,7 +12,7 @@ from posthouse.driving.witnesses import Witnesses
 from posthouse.errors import Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import processes
-from posthouse.terminal import death
+from posthouse.terminal import buffers, death
 from posthouse.terminal import session as terminal
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.following import PaneFollower
@@ -70,6 +70,7 @@ class TuiWatch:
 
     async def _follow(self, client: ControlClient) -> None:
         """Keep the standing true until cancelled, which is when the session ends."""
+        await buffers.sweep(client, lock_path=self.link.session.pane_lock)
         while True:
             pane = await self._see()
             if pane is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from posthouse.errors import InvalidInput
 from posthouse.support import files, untrusted_files
+from posthouse.terminal import variables
 
 _FILE = "launch-env.json"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -21,17 +22,19 @@ class BadVariable(InvalidInput):
     code = "bad_variable"
 
 
-def read(root: Path) -> dict[str, str]:
-    """The values of the session at *root*; empty when it has none."""
-    try:
-        stored = untrusted_files.read_json(root / _FILE)
-    except FileNotFoundError:
-        return {}
-    return {str(name): str(value) for name, value in stored.items()}
+def file_of(root: Path) -> Path:
+    """Where the session at *root* has its values; every start of its program reads them there."""
+    return root / _FILE
 
 
 def write(root: Path, values: Mapping[str, str]) -> None:
-    files.write_json(root / _FILE, dict(values), durable=True)
+    """Keep *values* for every start of the session's program.
+
+    Raises:
+        BadVariable: No program could be given one of them; nothing was written.
+    """
+    variables.check(values)
+    files.write_json(file_of(root), dict(values), durable=True)
 
 
 def collect(

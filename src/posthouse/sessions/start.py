@@ -14,11 +14,15 @@ from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints, processes
 from posthouse.terminal import session as terminal
+from posthouse.terminal import variable_files
 from posthouse.terminal.pane import Pane
 from posthouse.tools.tool import Chat, Launch
 
 #: A program that can't run says so at once; later deaths are the gateway's to see.
 EARLY_DEATH_SECONDS = 0.2
+#: What the launcher takes is no part of that: on a busy machine it may be a second.
+_LAUNCHER_SECONDS = 10.0
+_LAUNCHER_LOOK_SECONDS = 0.005
 #: tmux shows a program's last words a moment after its end.
 _LAST_WORDS_SECONDS = 2.0
 _LOOK_SECONDS = 0.02
@@ -69,19 +73,26 @@ def start_tui(made: Session, pane: Pane, chat: Chat) -> Session:
         AgentDied: It ended at once; the message has its last lines.
     """
     program = tools.load(made.manifest.tool).tui_program(launch_of(made), chat)
-    environment = {**program.environment, **secrets.read(made.root)}
     started = terminal.start_program(
         made.tmux,
         pane,
-        program.argv,
-        environment=environment,
+        variable_files.launch_command(secrets.file_of(made.root), program.argv),
+        environment=program.environment,
         working_directory=Path(made.manifest.working_directory),
     )
     crashpoints.reach("program started")
+    _await_program(started)
     if processes.wait_exit(started.pid, seconds=EARLY_DEATH_SECONDS):
         said = _last_words(made, started)
         raise AgentDied(f"{made.manifest.tool} ended as soon as it was started: {said or 'it said nothing'}")
     return session.update(made, lambda manifest: with_pane(manifest, started))
+
+
+def _await_program(pane: Pane) -> None:
+    """Return when the launcher in *pane* has become the program or has ended, or takes very long."""
+    deadline = time.monotonic() + _LAUNCHER_SECONDS
+    while terminal.is_waiting(pane) and time.monotonic() < deadline:
+        time.sleep(_LAUNCHER_LOOK_SECONDS)
 
 
 def _last_words(made: Session, pane: Pane) -> str:

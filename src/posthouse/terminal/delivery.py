@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from posthouse.errors import Conflict
-from posthouse.support import crashpoints, ids, locks
-from posthouse.terminal import paste
+from posthouse.support import crashpoints, locks
+from posthouse.terminal import buffers, paste, quoting
+from posthouse.terminal.client import TmuxRefused
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.screen import Screen, Surface
@@ -141,6 +142,7 @@ class Typist:
 
         Raises:
             InvalidInput: The prompt cannot be typed for this CLI; nothing was.
+            TextNotPassed: tmux could not be given the prompt; nothing was typed.
             NoServer, TmuxFrozen: The prompt may have been typed.
         """
         text = paste.pasteable(self._hands.guard(prompt))
@@ -168,11 +170,15 @@ class Typist:
 
         Raises:
             KeysNotTaken: The program ended or a person scrolls; earlier parts may have been typed.
+            TextNotPassed: As `submit`; earlier parts may have been typed.
             LockHeld: Somebody else is typing.
         """
         async with self._writing():
             for part in parts:
-                await self._send(*(("-l", "--", part.text) if isinstance(part, Literal_) else (part.name,)))
+                if isinstance(part, Key):
+                    await self._send(part.name)
+                elif not await self._paste(part.text):
+                    raise KeysNotTaken(self._pane_id)
 
     async def _deliver(
         self,
@@ -186,7 +192,7 @@ class Typist:
         before = self._watch.meaning(screen)
         if reason := refusal(screen, before, while_busy=while_busy):
             return Delivery(outcome="refused", reason=reason, evidence=before.evidence)
-        if not await self._paste(text):
+        if not await self._paste(text, "-p"):
             return Delivery(outcome="refused", reason=await self._why_no_keys())
         crashpoints.reach("prompt pasted")
         on_typed()
@@ -200,14 +206,24 @@ class Typist:
         except KeysNotTaken:
             return Delivery(outcome="unknown", reason=await self._why_no_keys(), evidence=signs.seen)
 
-    async def _paste(self, text: str) -> bool:
-        """Paste *text*; False when the pane takes nothing and nothing was pasted."""
-        buffer = f"posthouse-{ids.hex_id(16)}"
-        words = ("paste-buffer", "-d", "-p", "-r", "-b", buffer, "-t", self._pane_id)
-        _, is_pasted = await asyncio.gather(
-            self._client.command("set-buffer", "-b", buffer, "--", text),
-            self._client.command_if(self._pane_id, _TAKES_KEYS, words),
-        )
+    async def _paste(self, text: str, *flags: str) -> bool:
+        """Paste *text*; False when the pane takes nothing and nothing was pasted.
+
+        With the flag `-p` the program sees that it is a paste, otherwise it is as if typed.
+        """
+        buffer = buffers.new_name()
+        words = ("paste-buffer", "-d", *flags, "-r", "-b", buffer, "-t", self._pane_id)
+        with buffers.file_with(text, lock_path=self._lock_path) as path:
+            try:
+                _, is_pasted = await asyncio.gather(
+                    self._client.command("load-buffer", "-b", buffer, quoting.verbatim(str(path))),
+                    self._client.command_if(self._pane_id, _TAKES_KEYS, words),
+                )
+            except TmuxRefused as error:
+                # tmux 3.3a does not say through a control client that it can't read a file.
+                if error.words.startswith("no buffer"):
+                    raise buffers.TextNotPassed(f"tmux can't read {path}, so nothing was typed") from error
+                raise
         if not is_pasted:
             await self._client.command("delete-buffer", "-b", buffer)
         return is_pasted

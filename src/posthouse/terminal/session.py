@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints, processes
-from posthouse.terminal import client, quoting, turnstile, variables
+from posthouse.terminal import client, quoting, turnstile, variable_files, variables
 from posthouse.terminal import pane as panes
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Keeps the pane until the agent's program takes its place. Two words: tmux runs one by a shell.
 _PLACEHOLDER = ("sleep", "infinity")
+#: Becomes the command that follows the PATH.
+_WITH_PATH = ["/bin/sh", "-c", 'PATH=$0; export PATH; exec "$@"']
 _HISTORY_LINES = "10000"
 _START_ATTEMPTS = 5
 _START_RETRY_SECONDS = 0.05
@@ -191,7 +193,8 @@ def pane_pids(tmux: Tmux, name: str) -> list[int]:
 def is_waiting(pane: Pane) -> bool:
     """Whether *pane* has no program of an agent yet: its place is kept, or tmux is about to start one."""
     words = processes.command_line(pane.pid)
-    return words == list(_PLACEHOLDER) or words[:1] == ["tmux"]
+    is_placed = words == list(_PLACEHOLDER) or words[:3] == _WITH_PATH
+    return is_placed or words[:1] == ["tmux"] or variable_files.is_launcher(words)
 
 
 def start_program(
@@ -204,7 +207,8 @@ def start_program(
 ) -> Pane:
     """Replace whatever runs in *pane* by *argv*; the pane with its new process.
 
-    *environment* may be secret: it shows neither in `ps` nor in tmux's own environments.
+    Neither *argv* nor *environment* is secret: tmux's message log shows them. For variables that may be,
+    *argv* is a `variable_files.launch_command`.
     """
     _check_folder(working_directory)
     start = ["respawn-pane", "-k", "-t", pane.pane_id, "-c", quoting.verbatim(str(working_directory))]
@@ -231,7 +235,7 @@ def new_window(
 ) -> Pane:
     """Run *argv* in another window of the session, never at index 0 and without showing it.
 
-    *environment* may be secret, as in `start_program`.
+    Neither *argv* nor *environment* is secret, as in `start_program`.
     """
     _check_folder(working_directory)
     taken = {int(pane.window_index) for pane in panes_of(tmux, name)}
@@ -333,4 +337,4 @@ def _program(argv: Sequence[str], path: str | None) -> list[str]:
 
     tmux itself would take its client's or its own PATH, whichever client is quicker to attach.
     """
-    return ["/bin/sh", "-c", 'PATH=$0; export PATH; exec "$@"', path or client.search_path(), *argv]
+    return [*_WITH_PATH, path or client.search_path(), *argv]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from posthouse.support import files
 from posthouse.terminal.client import Server
 from posthouse.testing import clis
 from posthouse.testing.model_api import ModelApi
@@ -85,6 +86,12 @@ class CliAgent:
             "HOME": str(self.place.folder),
             **self.subject.environment,
         }
+
+    def variables_file(self) -> Path:
+        """The file that gives its program the secrets."""
+        path = self.place.folder / "launch-env.json"
+        files.write_json(path, self.subject.secrets, durable=False)
+        return path
 
     def exchanges(self) -> list[Exchange]:
         return list(self.tool.exchanges(self.home, self.where))

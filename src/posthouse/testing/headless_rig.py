@@ -62,7 +62,7 @@ class HeadlessAgent(CliAgent):
             stdin=program.stdin,
             working_directory=str(self.where),
         )
-        return runner.start(self._tmux, SESSION, self._turns, order, secrets=self.subject.secrets)
+        return runner.start(self._tmux, SESSION, self._turns, order, variables_file=self.variables_file())
 
     def run(self, prompt: str, chat: Chat = _NEW, **wishes: Unpack[Wishes]) -> TurnState:
         """One turn to its end."""

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from posthouse.terminal import keys, session
+from posthouse.terminal import keys, session, variable_files
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, Typist
@@ -57,8 +57,8 @@ class TuiAgent(CliAgent):
         self._pane = session.start_program(
             self._tmux,
             empty,
-            program.argv,
-            environment={**self.environment(program), **self.subject.secrets},
+            variable_files.launch_command(self.variables_file(), program.argv),
+            environment=self.environment(program),
             working_directory=self.where,
         )
         assert self.use(lambda typist: typist.wait_ready(LIMIT_SECONDS)).state == "ready"

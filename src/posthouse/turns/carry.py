@@ -12,7 +12,9 @@ from pathlib import Path
 
 from posthouse import tools
 from posthouse.contracts import names
+from posthouse.errors import PosthouseError
 from posthouse.support import crashpoints, processes
+from posthouse.terminal import variable_files
 from posthouse.turns import child, stopping
 from posthouse.turns.folder import Folder, Run
 from posthouse.turns.narration import Narrator
@@ -21,6 +23,7 @@ from posthouse.turns.render import Renderer
 from posthouse.turns.telling import Telling
 from posthouse.turns.watch import Signals, Watch
 
+_CANNOT_START = 1
 _NOT_MINE = 3
 _SHORTEST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.25
@@ -28,7 +31,16 @@ _LAST_WORDS_SECONDS = 1.0
 
 
 def main(arguments: list[str]) -> int:
-    """The bridge's process: carry out the turn in the folder that *arguments* name."""
+    """The bridge's process: carry out the turn in the folder that *arguments* name.
+
+    A file that they name as well has variables for the turn's program.
+    """
+    try:
+        for variables_file in arguments[1:]:
+            os.environ.update(variable_files.read(Path(variables_file)))
+    except PosthouseError as error:
+        sys.stderr.write(f"posthouse: cannot carry out the turn: {error}\n")
+        return _CANNOT_START
     crashpoints.arm(os.environ.pop(names.CRASH_AT, None))
     return carry(Folder(Path(arguments[0])), Pane(sys.stdout.fileno()))
 

@@ -8,7 +8,7 @@ the next start calls off, never one that could run later.
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,9 +62,11 @@ def new_turn_id() -> str:
 
 
 def start(
-    tmux: Tmux, session_name: str, turns_root: Path, order: Order, *, secrets: Mapping[str, str]
+    tmux: Tmux, session_name: str, turns_root: Path, order: Order, *, variables_file: Path | None = None
 ) -> Turn:
     """Start *order* in the session's agent pane. When this returns, its program's pid is on disk.
+
+    The bridge gives the program the variables in *variables_file*.
 
     Raises:
         TurnActive: Another turn is in progress or being started.
@@ -76,7 +78,7 @@ def start(
         _settle_last(turns_root)
         pane = session.agent_pane(tmux, session_name)
         turn = _write(turns_root, order)
-        started = _start_bridge(tmux, pane, turn, order, secrets)
+        started = _start_bridge(tmux, pane, turn, order, variables_file)
         _await_pid(tmux, started, turn)
     return turn
 
@@ -178,21 +180,22 @@ def _write(turns_root: Path, order: Order) -> Turn:
     return Turn(place)
 
 
-def bridge_argv(folder: Path) -> tuple[str, ...]:
+def bridge_argv(folder: Path, variables_file: Path | None = None) -> tuple[str, ...]:
     """The command that carries out the turn in *folder*."""
-    return (sys.executable, "-I", "-S", str(_BRIDGE), str(folder))
+    given = () if variables_file is None else (str(variables_file),)
+    return (sys.executable, "-I", "-S", str(_BRIDGE), str(folder), *given)
 
 
 def _start_bridge(
-    tmux: Tmux, pane: Pane, turn: Turn, order: Order, secrets: Mapping[str, str]
+    tmux: Tmux, pane: Pane, turn: Turn, order: Order, variables_file: Path | None
 ) -> Pane | None:
     """The pane with the bridge in it. None when tmux failed to answer but the bridge runs all the same."""
     try:
         started = session.start_program(
             tmux,
             pane,
-            bridge_argv(turn.folder.path),
-            environment=secrets,
+            bridge_argv(turn.folder.path, variables_file),
+            environment={},
             working_directory=Path(order.working_directory),
         )
     except PosthouseError as error:

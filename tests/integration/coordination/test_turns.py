@@ -53,7 +53,7 @@ def folder_of(server: Served, session: Session) -> Path:
 def foreign_turn(found: Session, prompt: str) -> str:
     """A turn that somebody started without the server."""
     asked = headless_order.order_of(headless_order.count_turn(found), Prompt(text=prompt))
-    runner.start(found.tmux, found.tmux_session_name, found.turns_root, asked, secrets={})
+    runner.start(found.tmux, found.tmux_session_name, found.turns_root, asked)
     return asked.turn_id
 
 

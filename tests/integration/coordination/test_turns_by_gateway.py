@@ -91,7 +91,7 @@ def test_a_request_that_meets_a_turn_begins_when_the_agent_is_free(house: House,
     gpu = owned(house, server)
     theirs = headless_order.order_of(headless_order.count_turn(gpu), Prompt(text="[[wait 600]]"))
     client = house.client(gpu)
-    running = runner.start(gpu.tmux, gpu.tmux_session_name, gpu.turns_root, theirs, secrets={})
+    running = runner.start(gpu.tmux, gpu.tmux_session_name, gpu.turns_root, theirs)
     assert server.post(f"{AGENT}/turns", {"prompt": "[[say no]]"}).status == HTTPStatus.CONFLICT
     first = client.submit_prompt("[[say first]]")["request_id"]
     running.interrupt()

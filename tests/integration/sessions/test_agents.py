@@ -26,7 +26,7 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.sessions.start import AgentDied
-from posthouse.support import processes
+from posthouse.support import files, processes
 from posthouse.terminal import client
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
@@ -266,6 +266,36 @@ def test_a_program_that_dies_at_once_leaves_nothing(
     assert agents.registry.entries() == []
     assert _files(tmp_path / "runtime") == set()
     assert frozenset(terminal.surfaces(Tmux(agents.server))) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        pytest.param(Path.unlink, "is missing", id="missing"),
+        pytest.param(
+            lambda path: path.chmod(0o644), "is open to other users: run chmod 600 on it", id="open"
+        ),
+    ],
+)
+def test_a_relaunch_without_a_good_file_of_variables_says_so(
+    agents: Agents, tmp_path: Path, spoil: Callable[[Path], None], reason: str
+) -> None:
+    """The agent is not started without them; with the file as it was, it is."""
+    made = agents.launch(_spec(tmp_path, headless=False, environment={"API_KEY": "s3cr3t-value"}))
+    agents.stop(agents.find(name="gpu"))
+    variables_file = made.root / "launch-env.json"
+    content = variables_file.read_bytes()
+    spoil(variables_file)
+
+    with pytest.raises(AgentDied) as refused:
+        agents.relaunch(agents.find(name="gpu"))
+
+    # The pane breaks its lines, at a blank or not.
+    assert "".join(reason.split()) in "".join(str(refused.value).replace(" / ", "").split())
+    files.write_whole(variables_file, content.replace(b"-value", b"-renewed"), durable=False)
+    agents.relaunch(agents.find(name="gpu"))
+    pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+    wait_for(lambda: processes.has_variable(pane.pid, "API_KEY", "s3cr3t-renewed"))
 
 
 def test_secrets_reach_the_program_and_nothing_else(agents: Agents, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,14 +15,15 @@ from typing import Any, TypeVar
 import pytest
 
 from posthouse.errors import InvalidInput
-from posthouse.support import locks
+from posthouse.support import crashpoints, locks
 from posthouse.support.processes import wait_exit
-from posthouse.terminal import delivery, keys, session
+from posthouse.terminal import buffers, delivery, keys, paste, session
 from posthouse.terminal.client import NoServer, Server, Tmux
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, KeysNotTaken, Patience, Typist
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen, Surface, plain
+from posthouse.testing import tmux_log
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("composer_program.py")
@@ -146,6 +149,7 @@ def start(tmux_server: Server, tmp_path: Path) -> Start:
         pytest.param("a;\nkill-server\n#{pid} $HOME ~ \"' \\ { } %end é 🐎;", id="hostile"),
         pytest.param("-l Enter", id="looks like options"),
         pytest.param("word " * 20_000, id="100 KB"),
+        pytest.param("x" * (paste.MAX_BYTES - 4) + " é.", id="1 MB"),
     ],
 )
 def test_a_prompt_arrives_exactly_once(start: Start, prompt: str) -> None:
@@ -158,6 +162,69 @@ def test_a_prompt_arrives_exactly_once(start: Start, prompt: str) -> None:
     assert len(result.evidence) >= 2
     assert agent.prompts() == [prompt]
     assert agent.tmux.run("list-buffers") == ""
+    assert list(agent.folder.glob(".*.paste")) == []
+
+
+def test_no_text_is_in_the_log_of_tmux(start: Start) -> None:
+    """Neither a prompt nor typed text; a client of the server could read it for as long as that lives."""
+    agent = start(seconds=0)
+
+    async def give(typist: Typist) -> None:
+        await typist.submit("the prompt", acknowledged=lambda: "the prompt" in agent.prompts())
+        await typist.press(keys.parse("typed text<[Enter]>"))
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while len(agent.log()) < 2:
+                await asyncio.sleep(0.01)
+
+    agent.use(give)
+    log = tmux_log.read(agent.tmux.server, "gpu")
+
+    assert agent.prompts() == ["the prompt", "typed text"]
+    assert ("paste-buffer" in log, "the prompt" in log, "typed text" in log) == (True, False, False)
+    assert agent.tmux.run("list-buffers") == ""
+
+
+def test_a_text_that_tmux_cannot_read_is_not_typed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tmux 3.3a calls that a success; the paste then finds no buffer, and the error says so."""
+    agent = start()
+
+    @contextmanager
+    def gone(text: str, *, lock_path: Path) -> Iterator[Path]:
+        yield lock_path.with_name("gone")
+
+    monkeypatch.setattr(buffers, "file_with", gone)
+
+    with pytest.raises(buffers.TextNotPassed, match="/gone, so nothing was typed"):
+        agent.submit("hello")
+
+    assert agent.log() == []
+
+
+@pytest.mark.parametrize("step", ["prompt file written#1", "prompt pasted#1"])
+def test_a_killed_typist_leaves_no_text_for_long(start: Start, tmp_path: Path, step: str) -> None:
+    """What it left is removed when the next one attaches."""
+    agent = start()
+    killed = multiprocessing.get_context("fork").Process(target=_submit_until, args=(agent, step))
+    killed.start()
+    killed.join(LIMIT_SECONDS)
+    # As if it had been killed between loading and pasting.
+    agent.tmux.run("set-buffer", "-b", f"posthouse-{killed.pid}-1-{'0' * 16}", "left")
+
+    async def attach() -> None:
+        client = await ControlClient.attach(agent.tmux.server, "gpu", output=False)
+        await buffers.sweep(client, lock_path=agent.folder / "pane.lock")
+        await client.close()
+
+    left = list(agent.folder.glob(".*.paste"))
+    asyncio.run(attach())
+
+    assert (killed.exitcode, len(left)) == (-signal.SIGKILL, 1 if "written" in step else 0)
+    assert (agent.tmux.run("list-buffers"), list(agent.folder.glob(".*.paste"))) == ("", [])
+
+
+def _submit_until(agent: Agent, step: str) -> None:
+    crashpoints.arm(step)
+    agent.submit("hello")
 
 
 def test_a_paste_cannot_be_left(start: Start) -> None:

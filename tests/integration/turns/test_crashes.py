@@ -13,6 +13,7 @@ import pytest
 
 from posthouse import tools
 from posthouse.contracts import names
+from posthouse.support import files
 from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.screen import plain
@@ -37,6 +38,7 @@ class Walk:
     def __init__(self, tmux: Tmux, root: Path) -> None:
         self.tmux = tmux
         self.turns_root = root / "turns"
+        self._variables_file = root / "variables.json"
         self.truth = TruthLog(root / "home" / "truth.jsonl")
         self._launch = Launch(home=root / "home", working_directory=root, role_name="walker")
         self._tool = tools.load("scripted")
@@ -54,14 +56,15 @@ class Walk:
             working_directory=str(self._launch.working_directory),
         )
 
-    def start(self, order: Order, *, secrets: dict[str, str]) -> Turn:
-        return runner.start(self.tmux, "agent", self.turns_root, order, secrets=secrets)
+    def start(self, order: Order, **variables: str) -> Turn:
+        files.write_json(self._variables_file, variables, durable=False)
+        return runner.start(self.tmux, "agent", self.turns_root, order, variables_file=self._variables_file)
 
     def start_next(self, order: Order) -> Turn:
         """Start *order* as soon as no other turn is active."""
         while True:
             try:
-                return self.start(order, secrets={})
+                return self.start(order)
             except TurnActive:
                 Turn(self.turns_root / (self.turns_root / ".last").read_text()).wait(LIMIT_SECONDS)
 
@@ -101,9 +104,7 @@ def test_a_starter_killed_anywhere_leaves_the_truth(walk: Walk, caller: Caller) 
     outcomes: list[str | None] = []
     for step in range(1, _MOST_STEPS):
         order = walk.order(2 * step, f"[[say first {step}]]")
-        was_killed = caller.dies_at(
-            step, partial(runner.start, walk.tmux, "agent", walk.turns_root, order, secrets={})
-        )
+        was_killed = caller.dies_at(step, partial(runner.start, walk.tmux, "agent", walk.turns_root, order))
         second = walk.start_next(walk.order(2 * step + 1, f"[[say second {step}]]")).wait(LIMIT_SECONDS)
         outcomes.append(walk.status(order))
 
@@ -123,7 +124,7 @@ def test_a_bridge_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
     for step in range(1, _MOST_STEPS):
         order = walk.order(step, f"[[say step {step}]]")
         with suppress(BridgeDied):
-            walk.start(order, secrets={names.CRASH_AT: str(step)})
+            walk.start(order, **{names.CRASH_AT: str(step)})
         statuses.append(walk.status(order))
 
         assert walk.is_true(order, statuses[-1]), (step, statuses)
@@ -140,7 +141,7 @@ def test_an_interrupt_cut_off_anywhere_is_finished_or_never_was(
     """Once it is on disk that the turn should end, it ends, whoever asked."""
     statuses: list[str] = []
     for step in range(1, _MOST_STEPS):
-        turn = walk.start(walk.order(step, f"[[say {step}]] [[wait 300]]"), secrets={})
+        turn = walk.start(walk.order(step, f"[[say {step}]] [[wait 300]]"))
         eventually(turn.stdout_path.read_text)
         was_killed = caller.dies_at(step, turn.interrupt)
         was_asked = (walk.turns_root / turn.turn_id / "interrupt.json").exists()

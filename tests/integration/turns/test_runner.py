@@ -25,9 +25,17 @@ StartTurn = Callable[[Order], Turn]
 
 
 @pytest.fixture
-def start(tmux: Tmux, turns_root: Path) -> StartTurn:
+def variables_file(tmp_path: Path) -> Path:
+    """Has the variables of the turns' programs."""
+    path = tmp_path / "variables.json"
+    files.write_json(path, {"API_KEY": "s3cret"}, durable=False)
+    return path
+
+
+@pytest.fixture
+def start(tmux: Tmux, turns_root: Path, variables_file: Path) -> StartTurn:
     """Starts turns in the session."""
-    return lambda order: runner.start(tmux, "agent", turns_root, order, secrets={"API_KEY": "s3cret"})
+    return lambda order: runner.start(tmux, "agent", turns_root, order, variables_file=variables_file)
 
 
 def screen(tmux: Tmux) -> list[str]:
@@ -117,6 +125,23 @@ def content(path: Path) -> bytes:
         return b""
 
 
+def test_without_a_good_file_of_variables_the_turn_does_not_run(
+    turns_root: Path, start: StartTurn, make_order: MakeOrder, variables_file: Path
+) -> None:
+    """The error has the reason; the next turn runs when the file is good again."""
+    variables_file.chmod(0o644)
+
+    with pytest.raises(BridgeDied) as refused:
+        start(make_order("echo never"))
+
+    # The pane breaks its lines, at a blank or not.
+    shown = "".join(str(refused.value).split())
+    assert f"cannotcarryouttheturn:{variables_file}isopentootherusers" in shown
+    assert runner.turns_of(turns_root)[0].state().status == "failed"
+    variables_file.chmod(0o600)
+    assert start(make_order(RESULT)).wait(LIMIT_SECONDS).status == "completed"
+
+
 def test_without_a_session_nothing_is_ordered(
     tmux: Tmux, turns_root: Path, start: StartTurn, make_order: MakeOrder
 ) -> None:
@@ -139,7 +164,7 @@ def test_a_bridge_that_dies_early_is_a_clear_error(
     broken = (sys.executable, "-c", "raise SystemExit('no such thing')")
     with monkeypatch.context() as patch:
         # Python itself failing to start cannot be had otherwise.
-        patch.setattr(runner, "bridge_argv", lambda _: broken)
+        patch.setattr(runner, "bridge_argv", lambda *_: broken)
         with pytest.raises(BridgeDied, match="did not start; its pane shows:\nno such thing"):
             start(make_order("echo never"))
 
@@ -174,13 +199,13 @@ def test_a_turn_that_was_forbidden_is_never_started(
 ) -> None:
     """Its id is taken for good; one that was ordered before can't be forbidden."""
     forbidden, taken = make_order("true"), make_order("true")
-    runner.start(tmux, "agent", turns_root, taken, secrets={}).wait(LIMIT_SECONDS)
+    runner.start(tmux, "agent", turns_root, taken).wait(LIMIT_SECONDS)
 
     assert runner.forbid(turns_root, forbidden.turn_id)
     assert runner.forbid(turns_root, forbidden.turn_id)
     assert not runner.forbid(turns_root, taken.turn_id)
     with pytest.raises(TurnExists):
-        runner.start(tmux, "agent", turns_root, forbidden, secrets={})
+        runner.start(tmux, "agent", turns_root, forbidden)
     assert [turn.turn_id for turn in runner.turns_of(turns_root)] == [taken.turn_id]
 
 
@@ -188,7 +213,7 @@ def test_what_a_killed_starter_left_is_settled_and_what_runs_goes_on(
     tmux: Tmux, turns_root: Path, make_order: MakeOrder
 ) -> None:
     """An order that no bridge took never begins; a turn that runs is left alone."""
-    running = runner.start(tmux, "agent", turns_root, make_order("sleep 600"), secrets={})
+    running = runner.start(tmux, "agent", turns_root, make_order("sleep 600"))
     runner.settle(turns_root)
     assert running.state().status == "active"
     running.kill()

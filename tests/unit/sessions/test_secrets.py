@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.sessions import secrets
+from posthouse.terminal import variable_files, variables
 
 
 def test_a_bare_name_takes_the_callers_value_and_later_ones_win(tmp_path: Path) -> None:
@@ -47,10 +48,15 @@ def test_values_are_kept_for_the_owner_alone(tmp_path: Path) -> None:
     """What was written comes back, from a file that only its owner may read."""
     secrets.write(tmp_path, {"KEY": "v\n2"})
 
-    assert secrets.read(tmp_path) == {"KEY": "v\n2"}
+    assert variable_files.read(secrets.file_of(tmp_path)) == {"KEY": "v\n2"}
     assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]
 
 
-def test_a_session_without_values_has_none(tmp_path: Path) -> None:
-    """No file means no variables."""
-    assert secrets.read(tmp_path) == {}
+@pytest.mark.parametrize("values", [{"A-B": "s3cret"}, {"A": "s3cret" * 30_000}], ids=["name", "length"])
+def test_what_no_program_could_be_given_is_not_kept(tmp_path: Path, values: dict[str, str]) -> None:
+    """A brain manifest may name anything; the launch fails, and not the start."""
+    with pytest.raises(variables.BadVariable) as refused:
+        secrets.write(tmp_path, values)
+
+    assert "s3cret" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []

@@ -18,8 +18,12 @@ class Recorded:
     def __init__(self) -> None:
         self.done: list[object] = []
 
+    async def command(self, *words: str) -> str:
+        self.done.append((words[0], Path(words[-1]).read_text()))
+        return ""
+
     async def command_if(self, _pane_id: str, _condition: str, words: Sequence[str]) -> bool:
-        self.done.append(tuple(words[3:]))
+        self.done.append(words[0] if words[0] == "paste-buffer" else words[-1])
         return True
 
     async def sleep(self, _seconds: float) -> None:
@@ -42,4 +46,5 @@ def test_an_escape_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     asyncio.run(typist.press(keys.parse("<[Escape]>x<[Enter]><[Escape]>")))
 
-    assert client.done == [("Escape",), "a moment", ("-l", "--", "x"), ("Enter",), ("Escape",), "a moment"]
+    pasted = [("load-buffer", "x"), "paste-buffer"]
+    assert client.done == ["Escape", "a moment", *pasted, "Enter", "Escape", "a moment"]

@@ -49,7 +49,7 @@ def start(session: Session, order: Order) -> None:
         session.tmux_session_name,
         session.turns_root,
         order,
-        secrets=secrets.read(session.root),
+        variables_file=secrets.file_of(session.root),
     )
     crashpoints.reach("turn started")
 

@@ -22,6 +22,7 @@ from posthouse.sessions import secrets
 from posthouse.sessions.session import Session
 from posthouse.support import files
 from posthouse.terminal import session as terminal
+from posthouse.terminal import variable_files
 from posthouse.terminal.screen import plain
 from posthouse.testing.crash.judging import Story
 from posthouse.testing.crash.life import GatewayLife
@@ -108,7 +109,7 @@ class Subject:
 
     def arm_bridge(self, fuse: str | None) -> None:
         """Set the fuse of the bridges to come."""
-        values = secrets.read(self.session.root)
+        values = variable_files.read(secrets.file_of(self.session.root))
         values.pop(names.CRASH_AT, None)
         if fuse is not None:
             values[names.CRASH_AT] = fuse

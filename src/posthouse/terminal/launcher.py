@@ -1,0 +1,17 @@
+"""The first process in a TUI's pane: `python -I -S launcher.py VARIABLES-FILE PROGRAM [ARGUMENT…]`.
+
+It becomes the program. Isolated and without site packages, so that nothing in the agent's environment or
+working directory can change what runs here. The work is in `variable_files`, which Python keeps compiled.
+"""
+
+import os.path
+import sys
+
+if __name__ == "__main__":
+    # Plain string paths, hence the noqa: pathlib would be loaded before the package is found.
+    package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+    sys.path.insert(0, package_root)
+
+    from posthouse.terminal.variable_files import become
+
+    sys.exit(become(sys.argv[1], sys.argv[2:]))
