@@ -24,6 +24,7 @@ from posthouse.testing.cli_rig import Place
 from posthouse.testing.house import House
 from posthouse.testing.model_api import ModelApi, running
 from posthouse.testing.waiting import LIMIT_SECONDS
+from posthouse.testing.witnesses import transcripts_below
 
 #: Where test homes are made, on a machine whose /var/tmp will not do.
 HOMES_VARIABLE = "POSTHOUSE_TEST_HOMES"
@@ -48,7 +49,8 @@ def cli_home() -> Iterator[Path]:
     # Not pytest's own folder, nor any below /tmp: codex's sandbox breaks there without a word.
     base = os.environ.get(HOMES_VARIABLE, "/var/tmp")
     home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=base))
-    yield home
+    with transcripts_below(home):
+        yield home
     # Again until there is none: a hook may be forked between the look and the kill.
     while left := leftovers.users_of(home):
         processes.signal_all(left, signal.SIGKILL)
