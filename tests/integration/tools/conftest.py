@@ -26,9 +26,6 @@ from posthouse.testing.model_api import ModelApi, running
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.testing.witnesses import transcripts_below
 
-#: Where test homes are made, on a machine whose /var/tmp will not do.
-HOMES_VARIABLE = "POSTHOUSE_TEST_HOMES"
-
 
 @pytest.fixture(scope="session")
 def agent_clis() -> Path:
@@ -46,9 +43,7 @@ def model_api() -> Iterator[ModelApi]:
 @pytest.fixture
 def cli_home() -> Iterator[Path]:
     """An empty folder for the homes and projects of CLIs; what still runs with it at the end is killed."""
-    # Not pytest's own folder, nor any below /tmp: codex's sandbox breaks there without a word.
-    base = os.environ.get(HOMES_VARIABLE, "/var/tmp")
-    home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=base))
+    home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=leftovers.homes()))
     with transcripts_below(home):
         yield home
     # Again until there is none: a hook may be forked between the look and the kill.
