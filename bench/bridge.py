@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from posthouse.support import files
+from posthouse.testing import leftovers
 from posthouse.turns import runner
 from posthouse.turns.folder import Folder
 from posthouse.turns.order import Order
@@ -80,4 +81,4 @@ def _report(measured: dict[str, list[float]], runs: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

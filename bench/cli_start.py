@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from posthouse.testing import leftovers
+
 _ROUNDS = 40
 _PROGRAM = str(Path(sys.executable).with_name("posthouse"))
 _BASE = "python -c pass"
@@ -65,4 +67,4 @@ def _seconds(command: list[str], environment: dict[str, str]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

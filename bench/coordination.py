@@ -32,7 +32,7 @@ from posthouse.sessions import brain
 from posthouse.sessions.brain import Brain
 from posthouse.support import files
 from posthouse.terminal.client import Server, Tmux
-from posthouse.testing import load
+from posthouse.testing import leftovers, load
 from posthouse.testing.coordination import Answer, ServerProcess, ask
 from posthouse.testing.house import House, house_in
 from posthouse.testing.truth import TruthLog
@@ -293,4 +293,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

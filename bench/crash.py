@@ -20,6 +20,7 @@ import msgspec
 
 from posthouse.contracts import strict
 from posthouse.support import files
+from posthouse.testing import leftovers
 from posthouse.testing.crash import plan, working
 from posthouse.testing.crash.trial import VERDICTS, WRONG, Result
 
@@ -120,4 +121,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

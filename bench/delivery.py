@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from posthouse.terminal.client import NoServer, Server, Tmux
-from posthouse.testing import clis
+from posthouse.testing import clis, leftovers
 from posthouse.testing.delivery import judging, rig, subjects
 from posthouse.testing.delivery.rig import Subject
 from posthouse.testing.delivery.trials import Trial, trials
@@ -66,8 +66,8 @@ def _measure(name: str, subject: Subject, folder: Path, drawn: list[Trial]) -> i
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder with a short name, and not below /tmp, where codex's sandbox breaks."""
-    folder = Path(tempfile.mkdtemp(prefix="ph-", dir="/var/tmp"))
+    """A folder with a short name, where codex's sandbox works."""
+    folder = Path(tempfile.mkdtemp(prefix="ph-", dir=leftovers.homes()))
     try:
         yield folder
     finally:
@@ -77,4 +77,4 @@ def _folder() -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
+from posthouse.testing import leftovers
 from posthouse.web.event_stream import encoded, everything
 
 _EVENTS = 20_000
@@ -66,4 +67,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

@@ -33,7 +33,7 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server, Tmux
-from posthouse.testing import load
+from posthouse.testing import leftovers, load
 from posthouse.turns import runner
 
 _QUEUED = 10_000
@@ -249,4 +249,4 @@ def _verdict(goal: Goal, empty: float, full: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

@@ -29,7 +29,7 @@ from posthouse.errors import PosthouseError
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.terminal.client import Server, Tmux
-from posthouse.testing import load
+from posthouse.testing import leftovers, load
 from posthouse.testing.house import House, house_in
 
 _HANDS = 8
@@ -182,4 +182,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

@@ -28,6 +28,7 @@ from posthouse.mailbox import Draft, Filter, Flags, front_matter
 from posthouse.mailbox.filesystem import databases, placing, registration
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
 from posthouse.mailbox.filesystem.placing import Place
+from posthouse.testing import leftovers
 from posthouse.testing.mail import FilesystemOffice, address_of
 
 _BODY = "A body of the usual length, with words in it. " * 12
@@ -233,7 +234,7 @@ def main() -> int:
     given = parser.parse_args()
     sizes = Sizes(few=100, many=1000, most=3000) if given.quick else Sizes(few=100, many=10_000, most=100_000)
     rounds = 2 if given.quick else given.rounds
-    folder = Path(tempfile.mkdtemp(prefix="posthouse-mail-", dir="/var/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="posthouse-mail-", dir=leftovers.homes()))
     memory = Path(tempfile.mkdtemp(prefix="posthouse-mail-", dir=_MEMORY))
     try:
         missed = weather(folder / "storm", 5.0 if given.quick else given.storm_seconds)
@@ -258,4 +259,4 @@ def judge(medians: Medians) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leftovers.watched(main))

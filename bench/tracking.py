@@ -35,7 +35,7 @@ from posthouse.sessions import session as sessions
 from posthouse.terminal import pane as panes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import NoServer, Server, Tmux
-from posthouse.testing import painter, served
+from posthouse.testing import leftovers, painter, served
 from posthouse.tracking.tracker import Belief
 
 _POLL_SECONDS = 0.5
@@ -57,7 +57,7 @@ def main() -> int:
         uvloop.run(_track(given.folder))
     elif given.watch == "poller":
         _poll(given.folder)
-    return 0 if given.watch else _measure(given.panes, given.seconds)
+    return 0 if given.watch else leftovers.watched(lambda: _measure(given.panes, given.seconds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +213,7 @@ def _poll(folder: Path) -> None:
 @contextmanager
 def _panes(mode: str, count: int) -> Iterator[Path]:
     """A folder with *count* sessions whose programs paint, on a tmux server of their own."""
-    folder = Path(tempfile.mkdtemp(prefix="ph-", dir="/var/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="ph-", dir=leftovers.homes()))
     tmux = Tmux(Server(str(folder / "tmux")))
     try:
         for number in range(count):

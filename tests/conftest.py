@@ -5,19 +5,22 @@ machine cannot do: a test says `@pytest.mark.needs_host("root")`, and is skipped
 that is missing. Any other skip is turned into a failure.
 
 A test with a vendor's CLI is tried a second time when it waited in vain, and `./test` names it: a program
-that is not ours may lose a key on a busy machine. A wrong value fails at once, and so does all that is ours.
+that is not ours may lose a key on a busy machine. There are three second tries for one `./test`; a wrong
+value fails at once, and so does all that is ours. No more such tests run at once than the machine carries.
 """
 
 import os
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from posthouse.testing import slots
 
 # How long an example takes says more about what else runs on the machine than about the code.
 settings.register_profile("posthouse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -46,6 +49,8 @@ _LONGEST = (
 )
 #: The fixture that a test with a vendor's CLI has.
 _VENDORS_CLIS = "agent_clis"
+#: How many of them `./test` tries a second time.
+_SECOND_TRIES = 3
 #: Errors that mean: nothing came, rather than something wrong.
 _WAITED_IN_VAIN = ("NeverHappened", "TimeoutError")
 
@@ -71,12 +76,31 @@ ABILITIES = {
 }
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Allow the second tries that earlier pytest runs of the same `./test` have not used."""
+    tally = os.environ.get(TALLY_VARIABLE)
+    lines = Path(tally).read_text().splitlines() if tally and Path(tally).is_file() else []
+    used = sum(line.startswith("repeated\t") for line in lines)
+    config.option.max_suite_reruns = max(0, _SECOND_TRIES - used)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests with a vendor's CLI their second try, and have what takes long begin first."""
+    """Give tests with a vendor's CLI a slot and a second try, and have what takes long begin first."""
     items.sort(key=_place)
     for item in items:
-        if _VENDORS_CLIS in getattr(item, "fixturenames", ()):
+        fixtures: list[str] = getattr(item, "fixturenames", [])
+        if _VENDORS_CLIS in fixtures:
+            fixtures.insert(0, vendor_slot.__name__)
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=list(_WAITED_IN_VAIN)))
+
+
+@pytest.fixture
+def vendor_slot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One of the slots that the workers of this run share; taken before the other fixtures."""
+    folder = tmp_path_factory.getbasetemp()
+    is_worker = hasattr(request.config, "workerinput")
+    with slots.held(folder.parent if is_worker else folder, slots.of_this_machine()):
+        yield
 
 
 def _place(item: pytest.Item) -> int:

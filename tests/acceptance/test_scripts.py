@@ -380,14 +380,35 @@ def test_test_runs_every_stage_and_adds_up(machine: Machine) -> None:
     lines = done.stdout.splitlines()
     closing = lines[lines.index("== summary") + 1 :]
     cores = os.process_cpu_count() if hasattr(os, "process_cpu_count") else len(os.sched_getaffinity(0))
-    assert machine.calls()[-5:] == [
+    *calls, leftovers = machine.calls()[-6:]
+    assert calls == [
         "ruff check",
         "ruff format --check",
         "mypy",
         f"pytest -n {cores + 1} --dist worksteal -m not serial",
         "pytest -m serial",
     ]
-    assert closing == ["failed: mypy", "4 skipped: needs root", "6 passed, 0 failed, 4 skipped"]
+    temporary, homes = leftovers.removeprefix("posthouse.testing.leftovers ").split()
+    assert [Path(folder).exists() for folder in (temporary, homes)] == [False, False]
+    assert closing == [
+        "failed: mypy",
+        "4 skipped: needs root",
+        "0 of at most 3 second tries",
+        "6 passed, 0 failed, 4 skipped",
+    ]
+    assert done.returncode == 1
+
+
+def test_what_tests_leave_behind_is_a_failure(machine: Machine) -> None:
+    """The stage is named, and the last line counts it."""
+    done = machine.run("test", FAILING="posthouse.testing.leftovers")
+
+    assert done.stdout.splitlines()[-4:] == [
+        "failed: nothing left behind",
+        "4 skipped: needs root",
+        "0 of at most 3 second tries",
+        "6 passed, 1 failed, 4 skipped",
+    ]
     assert done.returncode == 1
 
 
@@ -395,7 +416,7 @@ def test_test_has_a_part_for_an_ordinary_user(machine: Machine) -> None:
     """It runs what may go otherwise without root's rights, which is what root's own run asks for."""
     machine.run("test", "--ordinary-user")
 
-    assert [re.sub(r"-n \d+", "-n N", call) for call in machine.calls()[-2:]] == [
+    assert [re.sub(r"-n \d+", "-n N", call) for call in machine.calls()[-3:-1]] == [
         "pytest -n N --dist worksteal -m not serial and ordinary_user tests/acceptance",
         "pytest -m serial and ordinary_user tests/acceptance",
     ]

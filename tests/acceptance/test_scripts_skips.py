@@ -114,3 +114,78 @@ def test_only_what_the_machine_cannot_do_is_skipped_or_repeated(tmp_path: Path, 
         f"skipped\t1\t{REASON_HERE}",
         "repeated\t1\ttest_waits_in_vain_at_first.py::test_it",
     ]
+
+
+VENDORS = f"""
+        {TRIES}
+        class NeverHappened(AssertionError): ...
+        @pytest.mark.parametrize("number", range(COUNT))
+        def test_it(agent_clis, number):
+            noted = Path(__file__).with_name(f"tries-{{number}}")
+            if not noted.exists():
+                noted.touch()
+                raise NeverHappened
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_there_are_three_second_tries_for_all_runs_together(tmp_path: Path, workers: int) -> None:
+    """Two runs with one tally, as `./test` has them: the fourth test that waits in vain fails."""
+    shutil.copy(CONFTEST, tmp_path / "conftest.py")
+    (tmp_path / "test_first.py").write_text(textwrap.dedent(VENDORS.replace("COUNT", "2")))
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "test_second.py").write_text(textwrap.dedent(VENDORS.replace("COUNT", "3")))
+    tally = tmp_path / "tally"
+
+    codes = [_pytest(tmp_path, tally, workers, where) for where in ("test_first.py", "later/test_second.py")]
+
+    lines = [line.split("\t") for line in tally.read_text().splitlines()]
+    named = [line[2].partition("[")[0] for line in lines if line[0] == "repeated"]
+    assert codes == [0, 1]
+    assert [line for line in lines if line[0] != "repeated"] == [
+        *(["passed", "2"], ["failed", "0"]),
+        *(["passed", "1"], ["failed", "2"]),
+    ]
+    assert named == ["test_first.py::test_it"] * 2 + ["later/test_second.py::test_it"]
+
+
+def test_a_test_with_a_vendors_cli_holds_a_slot_of_its_run(tmp_path: Path) -> None:
+    """The workers of one run share the slots."""
+    shutil.copy(CONFTEST, tmp_path / "conftest.py")
+    (tmp_path / "test_slots.py").write_text(textwrap.dedent(SLOTS))
+
+    assert _pytest(tmp_path, tmp_path / "tally", 2, "test_slots.py") == 0
+
+
+SLOTS = """
+    import os
+    import pytest
+    from posthouse.support import locks
+    from posthouse.testing import slots
+    @pytest.fixture
+    def holders(tmp_path_factory):
+        folder = tmp_path_factory.getbasetemp().parent
+        return {locks.holder(folder / f"slot-{number}.lock") for number in range(slots.of_this_machine())}
+    @pytest.fixture
+    def agent_clis(holders):
+        assert os.getpid() in holders
+    def test_it(agent_clis): ...
+    def test_it_too(agent_clis): ...
+    def test_ours(holders):
+        assert os.getpid() not in holders
+"""
+
+
+def _pytest(folder: Path, tally: Path, workers: int, *words: str) -> int:
+    parallel = ["-n", str(workers)] if workers else []
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *OPTIONS, *parallel, *words],
+        cwd=folder,
+        env=os.environ | {"POSTHOUSE_TALLY": str(tally)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.returncode

@@ -5,13 +5,14 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from posthouse.support import processes
 from posthouse.terminal.client import NoServer, Server, Tmux
+from posthouse.testing.witnesses import screens_of
 
 
 @pytest.fixture
@@ -21,11 +22,14 @@ def make_tmux_server() -> Iterator[Callable[[], Server]]:
     folder = Path(tempfile.mkdtemp(prefix="ph-"))
     made: list[Server] = []
 
-    def make() -> Server:
-        made.append(Server(str(folder / f"tmux-{len(made)}")))
-        return made[-1]
+    with ExitStack() as stack:
 
-    yield make
+        def make() -> Server:
+            made.append(Server(str(folder / f"tmux-{len(made)}")))
+            stack.enter_context(screens_of(made[-1]))
+            return made[-1]
+
+        yield make
     for server in made:
         with suppress(NoServer):
             Tmux(server).run("kill-server")

@@ -2,6 +2,9 @@
 
 tmux's server itself reads and writes our end of a socket pair; the client process only keeps the
 place. Commands are pipelined, and replies come in the order of the commands.
+
+When we are killed, nobody reads the socket pair any more, and tmux keeps a client for as long as it has
+unsent output for it. So the client process is bound to ours: the kernel kills it, and tmux drops the client.
 """
 
 import asyncio
@@ -14,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from posthouse.support.bound_process import BoundProcess
 from posthouse.terminal import pane as panes
 from posthouse.terminal import quoting, turnstile
 from posthouse.terminal.client import (
@@ -63,9 +67,7 @@ class Detached(NoServer):
 class ControlClient:
     """One attached session. Made by `attach`; ends by itself with the session or the server."""
 
-    def __init__(
-        self, server: Server, session: str, process: subprocess.Popen[bytes], timeout_seconds: float
-    ) -> None:
+    def __init__(self, server: Server, session: str, process: BoundProcess, timeout_seconds: float) -> None:
         self._server = server
         self._session = session
         self._timeout_seconds = timeout_seconds
@@ -104,7 +106,12 @@ class ControlClient:
         finally:
             theirs.close()
         client = cls(server, session, process, timeout_seconds)
-        await asyncio.get_running_loop().create_unix_connection(lambda: client._wire, sock=ours)
+        try:
+            await asyncio.get_running_loop().create_unix_connection(lambda: client._wire, sock=ours)
+        except BaseException:
+            ours.close()
+            process.end()
+            raise
         return client
 
     async def command(self, *command: str) -> str:
@@ -193,7 +200,7 @@ class _Awaited:
 class _Wire(asyncio.Protocol):
     """The bytes: what waits for a reply, who listens, and the end of it all."""
 
-    def __init__(self, process: subprocess.Popen[bytes], gone: Callable[[], Detached]) -> None:
+    def __init__(self, process: BoundProcess, gone: Callable[[], Detached]) -> None:
         loop = asyncio.get_running_loop()
         self.attached: asyncio.Future[Reply] = loop.create_future()
         self.lost: asyncio.Future[None] = loop.create_future()
@@ -244,9 +251,7 @@ class _Wire(asyncio.Protocol):
                 future.set_exception(self._gone())
                 future.exception()  # somebody may have stopped waiting
         self._pending.clear()
-        # The place it kept is gone; a killed client is reaped at once.
-        self._process.kill()
-        self._process.wait()
+        self._process.end()  # the place it kept is gone
         if not self.lost.done():
             self.lost.set_result(None)
 
@@ -282,10 +287,10 @@ class _Wire(asyncio.Protocol):
                 logger.exception("output listener failed", extra={"pane_id": pane_id})
 
 
-def _start(server: Server, session: str, end: socket.socket, *, output: bool) -> subprocess.Popen[bytes]:
+def _start(server: Server, session: str, end: socket.socket, *, output: bool) -> BoundProcess:
     arguments = [*program(server), *attach_arguments(session, output=output)]
     try:
-        return subprocess.Popen(
+        return BoundProcess(
             list(map(quoting.argument, arguments)),
             stdin=end.fileno(),
             stdout=end.fileno(),

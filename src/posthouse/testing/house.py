@@ -98,6 +98,10 @@ class House:
         content: dict[str, Any] = json.loads((session.gateway_root / name).read_bytes())
         return content
 
+    def tmux_clients(self, session: Session) -> list[int]:
+        """The processes of the clients that are attached to the session's tmux server."""
+        return [int(pid) for pid in session.tmux.run("list-clients", "-F", "#{client_pid}").splitlines()]
+
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait for *condition*; if it never holds, the error shows the gateways' logs."""
         wait_for(condition, told=self._logs)

@@ -13,7 +13,7 @@ from posthouse.terminal.delivery import Delivery, Typist
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Surface
 from posthouse.testing.cli_rig import SESSION, CliAgent, Place, Subject
-from posthouse.testing.waiting import LIMIT_SECONDS
+from posthouse.testing.waiting import LIMIT_SECONDS, limited
 from posthouse.tools.tool import Chat, Permissions
 
 _NEW = Chat()
@@ -156,7 +156,7 @@ class TuiAgent(CliAgent):
 
 async def until(typist: Typist, condition: Callable[[Surface], bool]) -> Surface:
     """Wait for a surface that meets *condition*."""
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with limited():
         while not condition(surface := await typist.surface()):
             await asyncio.sleep(_POLL_SECONDS)
     return surface
@@ -164,7 +164,7 @@ async def until(typist: Typist, condition: Callable[[Surface], bool]) -> Surface
 
 async def submitted(typist: Typist, submit: Callable[[], Awaitable[Delivery]]) -> Delivery:
     """What became of *submit*, again while the agent is busy: a CLI looks ready for a moment before it is."""
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with limited():
         while (delivery := await submit()).outcome == "refused" and delivery.reason in _BUSY:
             await typist.wait_ready(LIMIT_SECONDS)
     return delivery
@@ -175,7 +175,7 @@ async def _enter_while(typist: Typist, holds: Callable[[Surface], bool]) -> None
     loop = asyncio.get_running_loop()
     pressed_at = loop.time() - _LOST_SECONDS
 
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with limited():
         while holds(await typist.surface()):
             if loop.time() - pressed_at >= _LOST_SECONDS:
                 await typist.press(keys.parse("<[Enter]>"))

@@ -9,7 +9,9 @@ import pytest
 from posthouse.attaching import attach
 from posthouse.attaching.process import AttachFailed
 from posthouse.queue import DIED_RUNNING
+from posthouse.support import processes
 from posthouse.testing.gate import Gate
+from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -55,6 +57,24 @@ def test_a_killed_gateway_is_not_taken_for_a_live_one(house: House) -> None:
     assert attach.detach(session, house.registry).detail == "no gateway was attached"
     assert not (session.gateway_root / "run/current-instance.json").exists()
     assert house.attach(session).gateway_port == there.port
+
+
+@pytest.mark.parametrize("has_output", [False, True], ids=["quiet", "while output flows"])
+def test_a_killed_gateway_leaves_no_tmux_client(house: House, has_output: bool) -> None:
+    """The clients that it had attached go with it, from the tmux server and as processes."""
+    session = house.launch(headless=False)
+    if has_output:
+        session.tmux.run("new-window", "-d", "-t", f"={session.tmux_session_name}:", "exec yes")
+    house.attach(session)
+    there = attach.live(session)
+    assert there is not None
+    house.until(lambda: house.tmux_clients(session) != [])
+    attached = house.tmux_clients(session)
+
+    os.kill(there.pid, signal.SIGKILL)
+
+    house.until(lambda: house.tmux_clients(session) == [])
+    assert [processes.wait_exit(pid, seconds=LIMIT_SECONDS) for pid in attached] == [True] * len(attached)
 
 
 def test_a_gateway_that_can_not_start_says_why(house: House) -> None:

@@ -90,6 +90,23 @@ def test_gateways_in_a_host_are_as_they_would_be_alone(hosted: House) -> None:
     assert all(answers(hosted, session) for session in sessions)
 
 
+def test_a_killed_host_leaves_no_tmux_client(hosted: House) -> None:
+    """Each gateway has a client again, and those of the killed host are gone."""
+    sessions = [put_in(hosted, f"agent{number}", headless=False) for number in range(3)]
+    for session in sessions:
+        session.tmux.run("new-window", "-d", "-t", f"={session.tmux_session_name}:", "exec yes")
+    hosted.until(lambda: len(hosted.tmux_clients(sessions[0])) == len(sessions))
+    attached = hosted.tmux_clients(sessions[0])
+    host = host_of(hosted)
+
+    os.kill(host, signal.SIGKILL)
+
+    assert [processes.wait_exit(pid, seconds=LIMIT_SECONDS) for pid in attached] == [True] * len(attached)
+    hosted.until(lambda: all(attach.live(session) for session in sessions))
+    hosted.until(lambda: len(hosted.tmux_clients(sessions[0])) == len(sessions))
+    assert set(hosted.tmux_clients(sessions[0])).isdisjoint(attached)
+
+
 def test_letting_one_gateway_go_leaves_the_others(hosted: House) -> None:
     """Detach and stop end that gateway alone; attached again it goes back into the host."""
     stays, goes, stops = (put_in(hosted, name) for name in ("stays", "goes", "stops"))

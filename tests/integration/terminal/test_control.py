@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -11,12 +13,13 @@ from typing import Any, Protocol, TypeVar
 import pytest
 import uvloop
 
+from posthouse.support import processes
 from posthouse.terminal import session
 from posthouse.terminal.client import NoServer, Server, Tmux, TmuxFrozen, TmuxMissing, TmuxRefused
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import plain
-from posthouse.testing.waiting import LIMIT_SECONDS
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
 Returned = TypeVar("Returned")
 
@@ -334,6 +337,56 @@ def test_the_death_of_the_server_ends_what_is_under_way(
 
     run(watch())
     assert new_children() == []
+
+
+#: Attaches to a session, says so, and then reads what comes or hangs with output that it has not read.
+_OWNER = """
+import array, asyncio, fcntl, os, signal, sys, termios
+from posthouse.terminal.client import Server
+from posthouse.terminal.control import ControlClient
+
+def unread(client):
+    count = array.array("i", [0])
+    fcntl.ioctl(client._wire._transport.get_extra_info("socket").fileno(), termios.FIONREAD, count)
+    return count[0]
+
+async def stay(socket, is_hung):
+    client = await ControlClient.attach(Server(socket), "gpu", output=True, timeout_seconds=180)
+    while is_hung and unread(client) < 32768:
+        pass
+    os.write(1, b"attached")
+    if is_hung:
+        signal.pause()
+    await client.closed()
+
+asyncio.run(stay(sys.argv[1], sys.argv[2] == "hung"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("owner", "program"),
+    [
+        pytest.param("reading", "exec sleep 999", id="quiet"),
+        pytest.param("reading", "exec yes", id="while output flows"),
+        pytest.param("hung", "exec yes", id="with unread output"),
+    ],
+)
+def test_the_client_of_a_killed_process_leaves_the_server(
+    tmux: Tmux, pane: Pane, tmux_server: Server, owner: str, program: str
+) -> None:
+    """Killed by SIGKILL, a process leaves no attached client and no tmux process behind."""
+    assert tmux_server.socket is not None
+    _start(tmux, pane, program)
+    command = [sys.executable, "-c", _OWNER, tmux_server.socket, owner]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(len("attached")) == b"attached"
+        [client] = tmux.run("list-clients", "-F", "#{client_pid}").splitlines()
+        process.kill()
+
+    wait_for(lambda: tmux.run("list-clients") == "")
+    assert processes.wait_exit(int(client), seconds=LIMIT_SECONDS)
 
 
 def test_a_missing_tmux_is_told(run: Run, tmux_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

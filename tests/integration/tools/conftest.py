@@ -24,9 +24,7 @@ from posthouse.testing.cli_rig import Place
 from posthouse.testing.house import House
 from posthouse.testing.model_api import ModelApi, running
 from posthouse.testing.waiting import LIMIT_SECONDS
-
-#: Where test homes are made, on a machine whose /var/tmp will not do.
-HOMES_VARIABLE = "POSTHOUSE_TEST_HOMES"
+from posthouse.testing.witnesses import transcripts_below
 
 
 @pytest.fixture(scope="session")
@@ -45,10 +43,9 @@ def model_api() -> Iterator[ModelApi]:
 @pytest.fixture
 def cli_home() -> Iterator[Path]:
     """An empty folder for the homes and projects of CLIs; what still runs with it at the end is killed."""
-    # Not pytest's own folder, nor any below /tmp: codex's sandbox breaks there without a word.
-    base = os.environ.get(HOMES_VARIABLE, "/var/tmp")
-    home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=base))
-    yield home
+    home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=leftovers.homes()))
+    with transcripts_below(home):
+        yield home
     # Again until there is none: a hook may be forked between the look and the kill.
     while left := leftovers.users_of(home):
         processes.signal_all(left, signal.SIGKILL)

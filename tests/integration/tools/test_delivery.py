@@ -2,10 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from posthouse.terminal.client import Server
+from posthouse.terminal.delivery import Delivery, Typist
 from posthouse.testing import clis
 from posthouse.testing.delivery import judging, rig, subjects
 from posthouse.testing.delivery.judging import Attempt, Verdict
@@ -50,6 +52,27 @@ def test_every_claim_about_a_persona_is_true(persona: str, tmp_path: Path, tmux_
 
     assert [verdict for verdict in verdicts if verdict.problem] == []
     assert {verdict.attempt.trial.condition for verdict in verdicts} == {"ready", "busy", "draft", "scrolled"}
+
+
+def test_an_agent_that_looked_ready_too_soon_is_made_busy_all_the_same(
+    tmp_path: Path, tmux_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal of the prompt that keeps it busy is no reason to wait for that prompt's turn in vain."""
+    refused = [Delivery(outcome="refused", reason="active")]
+    submit = Typist.submit
+
+    async def submit_later(typist: Typist, prompt: str, **options: Any) -> Delivery:
+        return refused.pop() if refused else await submit(typist, prompt, **options)
+
+    monkeypatch.setattr(Typist, "submit", submit_later)
+    subject = subjects.scripted("plain", tmp_path)
+    trial = Trial(mark="marked", shape="short", prompt="marked", condition="busy")
+    with rig.launched(subject, tmp_path, tmux_server) as made:
+        attempts = rig.run(subject, made, [trial], lambda line: None)
+        received = subject.received(made)
+
+    assert [attempt.claim for attempt in attempts] == ["submitted"]
+    assert [text.split()[0] for text in received] == ["take", "marked"]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from posthouse.terminal.screen import Surface
 from posthouse.testing.companions import NoCompanions
 from posthouse.testing.delivery.judging import Attempt
 from posthouse.testing.delivery.trials import Trial
+from posthouse.testing.tui_rig import submitted
 from posthouse.testing.waiting import LIMIT_SECONDS, NeverHappened
 from posthouse.tools.tool import Tool
 
@@ -128,12 +129,26 @@ class _Hands:
 
     async def _while_busy(self, trial: Trial, subject: Subject) -> Attempt:
         prompt, let_go = subject.hold()
-        await self._deliver(prompt)
-        await self._enter_until("active")
+        await self._keep_busy(prompt, subject)
         try:
             return await self._submit(trial, while_busy=True)
         finally:
             await asyncio.to_thread(let_go)
+
+    async def _keep_busy(self, prompt: str, subject: Subject) -> None:
+        """Have the agent work on *prompt*.
+
+        An agent can look ready although it has just taken another prompt: then it refuses this one as soon as
+        it shows that turn, and "active" says nothing about this one.
+        """
+
+        def times_received() -> int:
+            return sum(prompt in text for text in subject.received(self._made))
+
+        before = times_received()
+        delivery = await submitted(self._typist, lambda: self._deliver(prompt))
+        assert delivery.outcome != "refused", delivery
+        await self._enter_until("active", lambda: times_received() > before)
 
     async def _over_a_draft(self, trial: Trial) -> Attempt:
         await self._client.command("send-keys", "-t", self._pane_id, "-l", "--", _DRAFT)
@@ -148,8 +163,8 @@ class _Hands:
         await self._client.command("send-keys", "-t", self._pane_id, "-X", "cancel")
         return attempt
 
-    async def _enter_until(self, state: str) -> None:
-        """Wait for *state*; press Enter for a prompt that stands in the composer, and was called unknown."""
+    async def _enter_until(self, state: str, condition: Callable[[], bool] = lambda: True) -> None:
+        """Wait for both; press Enter for a prompt that stands in the composer, and was called unknown."""
         loop = asyncio.get_running_loop()
         pressed_at = loop.time()  # a draft that was just deleted may still be shown
 
@@ -159,15 +174,19 @@ class _Hands:
                 await self._client.command("send-keys", "-t", self._pane_id, "Enter")
                 pressed_at = loop.time()
 
-        await self._until(state, meanwhile=enter)
+        await self._until(state, condition, meanwhile=enter)
 
     async def _until(
-        self, state: str, *, meanwhile: Callable[[Surface], Awaitable[None]] | None = None
+        self,
+        state: str,
+        condition: Callable[[], bool] = lambda: True,
+        *,
+        meanwhile: Callable[[Surface], Awaitable[None]] | None = None,
     ) -> None:
         deadline = time.monotonic() + LIMIT_SECONDS
-        while (surface := await self._typist.surface()).state != state:
+        while (surface := await self._typist.surface()).state != state or not condition():
             if time.monotonic() > deadline:
-                raise NeverHappened(f"it never was {state}; last {surface}")
+                raise NeverHappened(f"it never was {state} as wanted; last {surface}")
             if meanwhile is not None:
                 await meanwhile(surface)
             await asyncio.sleep(_LOOK_SECONDS)

@@ -37,6 +37,7 @@ def real(tool: str, api: ModelApi, folder: Path) -> Subject:
                 **clis.offline_variables(tool, api.base_url),
                 **address,
                 "HOME": str(folder),
+                "TMPDIR": str(folder),
             },
         ),
         received=received,

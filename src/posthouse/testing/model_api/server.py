@@ -14,9 +14,11 @@ from posthouse.testing.model_api.handler import Handler
 from posthouse.testing.model_api.recording import Record, Recorder
 from posthouse.testing.model_api.script import Step
 from posthouse.testing.model_api.stage import Stage
-from posthouse.testing.waiting import LIMIT_SECONDS, NeverHappened, wait_for
+from posthouse.testing.waiting import LIMIT_SECONDS, NeverHappened, wait_for, witness
 
 _POLL_SECONDS = 0.02
+_SHOWN_CALLS = 12
+_SHOWN_PROMPT_CHARS = 100
 
 
 class _Server(socketserver.ThreadingTCPServer):
@@ -96,6 +98,16 @@ class ModelApi:
         )
         return self.main_records()
 
+    def describe(self) -> str:
+        """The last calls, each on a line."""
+        last = self.records()[-_SHOWN_CALLS:]
+        lines = (
+            f"  {one.seq} {one.path} {'main' if one.main else 'side'} {one.step} {one.outcome}: "
+            f"{one.prompt[-_SHOWN_PROMPT_CHARS:]!r}"
+            for one in last
+        )
+        return "\n".join([f"last calls of the model API, {self._stage.held} held now", *lines])
+
     def queue(self, step: Step) -> None:
         """Have *step* answer the next main call, whatever its prompt says."""
         self._stage.queue(step)
@@ -145,7 +157,8 @@ def running(*, log: Path | None = None) -> Iterator[ModelApi]:
     thread = threading.Thread(target=api.serve_forever, name="model-api")
     thread.start()
     try:
-        yield api
+        with witness(api.describe):
+            yield api
     finally:
         api.stop()
         thread.join()

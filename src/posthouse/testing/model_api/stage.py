@@ -50,6 +50,12 @@ class Stage:
         with self._changed:
             return self._releases
 
+    @property
+    def held(self) -> int:
+        """How many answers wait for a release now."""
+        with self._changed:
+            return self._held
+
     def release(self) -> None:
         """Let every answer that has begun go on, whether it is held yet or will be."""
         with self._changed:
