@@ -38,6 +38,12 @@ class NoLiveGateway(Unavailable):
     code = "no_live_gateway"
 
 
+class GatewayHangs(NoLiveGateway):
+    """Its process is there and does not answer; it may go on with what it accepted."""
+
+    code = "gateway_hangs"
+
+
 class GatewayLost(Unavailable):
     """The gateway ended, or fell silent, before it answered. What was asked may have been done."""
 
@@ -111,11 +117,15 @@ class LiveGateway:
                 f"what listens as {self} is no gateway of ours ({error}); {again(self._member)}"
             ) from error
 
-    async def problem(self) -> str | None:
-        """Why it can't be used now, or None. Callers that come while a check is under way share it.
+    async def check(self) -> None:
+        """Return when it can be used. Callers that come while a check is under way share it.
 
         One caller waits up to `HEALTH_SECONDS` for a gateway that hangs; later ones don't wait until the check
         has ended.
+
+        Raises:
+            GatewayHangs: It did not answer in time; nothing was asked of it.
+            NoLiveGateway: It ended, or is no healthy gateway of this version.
         """
         if self._checking is None or self._checking.done():
             self._is_hung = False
@@ -123,11 +133,12 @@ class LiveGateway:
         checking = self._checking
         if not self._is_hung:
             await asyncio.wait({checking}, timeout=HEALTH_SECONDS)
-        if checking.done():
-            return checking.result()
-        self._is_hung = True
-        told = f"{self} hangs: it did not answer its health check within {HEALTH_SECONDS:g} s"
-        return f"{told}; {_resume(self._member)}"
+        if not checking.done():
+            self._is_hung = True
+            told = f"{self} hangs: it did not answer its health check within {HEALTH_SECONDS:g} s"
+            raise GatewayHangs(f"{told}; {_resume(self._member)}")
+        if (problem := checking.result()) is not None:
+            raise NoLiveGateway(problem)
 
     def close(self) -> None:
         """Let go of its connections; answers that are under way still come."""
@@ -159,9 +170,15 @@ class Gateways:
         self._known: dict[str, LiveGateway] = {}
 
     async def live(self, member: Member) -> LiveGateway | None:
-        """The agent's gateway, or None when it has none that answers."""
+        """The agent's gateway, or None when it has none.
+
+        Raises:
+            GatewayHangs: It has one, which does not answer: nobody else may give the agent work meanwhile.
+        """
         try:
             return await self.needed(member)
+        except GatewayHangs:
+            raise
         except NoLiveGateway:
             return None
 
@@ -169,7 +186,7 @@ class Gateways:
         """The agent's gateway.
 
         Raises:
-            NoLiveGateway: It has none that answers.
+            NoLiveGateway: It has none that answers; `GatewayHangs` when there is one all the same.
         """
         agent_id = member.tracked_agent_id
         try:
@@ -180,8 +197,7 @@ class Gateways:
         gateway = self._known.get(agent_id)
         if gateway is None or gateway.has_failed or gateway.instance != instance:
             gateway = self._remember(agent_id, LiveGateway(member, instance, self._tracing))
-        if (problem := await gateway.problem()) is not None:
-            raise NoLiveGateway(problem)
+        await gateway.check()
         return gateway
 
     def close(self) -> None:

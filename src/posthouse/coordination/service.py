@@ -11,7 +11,7 @@ from posthouse.contracts.managed_agent_files import TurnRecord
 from posthouse.coordination.discovery import Discovery
 from posthouse.coordination.externals import ExternalBook
 from posthouse.coordination.following.hub import Hub
-from posthouse.coordination.gateways import Gateways, LiveGateway
+from posthouse.coordination.gateways import Gateways, LiveGateway, NoLiveGateway
 from posthouse.coordination.mail import Mail
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing.background import Backgrounds
@@ -144,8 +144,10 @@ class Coordination:
         self.operations.look()
 
     async def _port_of(self, member: Member) -> int | None:
-        gateway = await self.gateways.live(member)
-        return None if gateway is None else gateway.instance.port
+        try:
+            return (await self.gateways.needed(member)).instance.port
+        except NoLiveGateway:
+            return None
 
     async def _gateway_of(self, agent_id: str) -> LiveGateway | None:
         try:

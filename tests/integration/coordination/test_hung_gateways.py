@@ -78,6 +78,7 @@ def test_a_stopped_gateway_is_only_asked_for_its_health(
                 server.post(f"{at}/gateway/requests", PROMPT),
                 server.get(f"{at}/gateway/control/headless/state"),
                 server.post(f"{at}/gateway/control/prompt", {"schema_version": 1, "prompt": "refused"}),
+                server.post(f"{at}/turns", {"prompt": "refused"}),
             ]
             state, status = server.get(f"{at}/state"), server.get(f"{at}/gateway")
             listed = server.get("/houmao/agents")
@@ -88,7 +89,7 @@ def test_a_stopped_gateway_is_only_asked_for_its_health(
 
     # The first caller waits for one health check, the others find it under way.
     assert made == [("GET", "/health")]
-    assert [one.status for one in refused] == [503, 503, 503]
+    assert [one.status for one in refused] == [503, 503, 503, 503]
     assert all(HANGS in one.json["detail"] for one in refused)
     assert (listed.status, state.status, status.json["gateway_health"]) == (200, 200, "not_attached")
     assert [one["kind"] for one in state.json["diagnostics"]] == ["gateway_unusable"]

@@ -159,9 +159,9 @@ class AgentTurns:
             await asyncio.to_thread(telling.turn_of(waiting).interrupt)
             return await asyncio.to_thread(telling.seen, waiting)
         request_id = waiting.diagnostics.get(GATEWAY_REQUEST)
-        gateway = await self._follower.gateway() if request_id else None
-        if gateway is not None and request_id is not None:
-            with suppress(PosthouseError):  # it would only find out later that the turn was called off
+        with suppress(PosthouseError):  # it would only find out later that the turn was called off
+            gateway = await self._follower.gateway() if request_id else None
+            if gateway is not None and request_id is not None:
                 await admission.take_back(gateway, request_id)
         return final
 
