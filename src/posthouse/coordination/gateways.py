@@ -1,8 +1,8 @@
 """The live gateway behind an agent, and one way to ask it.
 
 What the gateway's folder says is never enough: its process must hold that folder, and it must answer
-`GET /health` within `HEALTH_SECONDS`. Both are checked before each use, so that a process that hangs (stopped,
-swapped out) costs its caller a moment, is sent nothing, and carries out nothing later that was answered with 503.
+`GET /health` within `HEALTH_SECONDS`. Both are checked before each use, so that a process that hangs
+(stopped, swapped out) costs its caller a moment, and carries out nothing later that was answered with 503.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from posthouse.errors import PosthouseError, Unavailable
 from posthouse.support import untrusted_files
 from posthouse.support.tracing import NO_TRACING, Tracing
 
-#: A health check that takes longer counts as "the gateway hangs". A gateway answers from memory, in milliseconds.
+#: A gateway whose health check takes longer hangs: it answers from memory, in milliseconds.
 HEALTH_SECONDS = 1.0
-#: The check of a gateway that hangs goes on for so long; until then callers get the same answer without waiting,
-#: and a gateway that goes on is used again at once.
+#: The check of a gateway that hangs goes on for so long. Until then callers get the same answer without
+#: waiting, and a gateway that answers is used again at once.
 _HUNG_SECONDS = 30.0
 #: For what a gateway answers from what it knows; a prompt may have to wait for its agent's screen.
 ASK_SECONDS = 30.0
@@ -120,8 +120,8 @@ class LiveGateway:
     async def check(self) -> None:
         """Return when it can be used. Callers that come while a check is under way share it.
 
-        One caller waits up to `HEALTH_SECONDS` for a gateway that hangs; later ones don't wait until the check
-        has ended.
+        One caller waits up to `HEALTH_SECONDS` for a gateway that hangs; later ones don't wait until the
+        check has ended.
 
         Raises:
             GatewayHangs: It did not answer in time; nothing was asked of it.

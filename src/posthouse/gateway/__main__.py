@@ -5,7 +5,6 @@ A process entry, so this module reads the environment.
 
 import argparse
 import asyncio
-import errno
 import gc
 import logging
 import os
@@ -25,7 +24,7 @@ from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.support import crashpoints, exiting, locks
+from posthouse.support import crashpoints, exiting, locks, system_errors
 from posthouse.support.files import private_folder
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 #: The whole shutdown, and the wait for threads after it.
 _STOP_SECONDS = 30.0
 _JOIN_SECONDS = 2.0
-_DISK_SAYS_NO = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES)
 
 
 class AlreadyServed(Conflict):
@@ -77,9 +75,9 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     except PosthouseError as error:
         return _refuse(error)
     except OSError as error:
-        if error.errno not in _DISK_SAYS_NO:
+        if (refused := system_errors.translated(error)) is None:
             raise
-        return _refuse(RootUnusable(f"{root} can't be written: {error.strerror}"))
+        return _refuse(RootUnusable(f"{root} can't be used: {refused}"))
     return 0
 
 

@@ -142,6 +142,13 @@ SELECT name FROM pragma_table_info('posthouse_requests');
 -- For queues of before there were receipts.
 ALTER TABLE posthouse_requests ADD COLUMN accepted_at_utc TEXT;
 
+-- check_write --
+-- A row that is removed again in the same transaction: its page is written, or the disk refuses it.
+INSERT INTO posthouse_stages (request_id, stage, at_utc) VALUES ('', 'write check', '');
+
+-- end_write_check --
+DELETE FROM posthouse_stages WHERE request_id = '';
+
 -- seed_notifier --
 -- The contract's singleton exists, disabled, from the first moment.
 INSERT OR IGNORE INTO gateway_mail_notifier (singleton, updated_at_utc) VALUES (1, :now);

@@ -64,7 +64,7 @@ def stopped(house: House, session: Session) -> Iterator[None]:
 def test_a_stopped_gateway_is_only_asked_for_its_health(
     house: House, calls: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each route answers 503 and sends nothing that would be carried out later; after SIGCONT all is as before."""
+    """Each route answers 503 and sends nothing that would be carried out later; after SIGCONT it serves."""
     monkeypatch.setattr(gateways, "HEALTH_SECONDS", 0.5)
     session = house.launch(headless=True)
     house.attach(session)
