@@ -1,4 +1,4 @@
-"""Asks `GET /ready` of a gateway or a coordination server: the one question whose 503 has an answer to read."""
+"""Asks `GET /ready` of a gateway or a coordination server: its 503 has an answer to read."""
 
 import http.client
 from typing import Any

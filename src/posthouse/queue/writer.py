@@ -51,6 +51,7 @@ class Writer:
         #: Why the last commit was refused; None since one wrote something.
         self.refusal: str | None = None
         self._file = _File(connection)
+        self._data_version: int = connection.execute("PRAGMA data_version").fetchone()[0]
         self._thread = threading.Thread(target=self._work, name="queue writer", daemon=True)
         self._thread.start()
 
@@ -96,6 +97,7 @@ class Writer:
             if self._connection.in_transaction:  # an undo that failed: nothing of it may be committed now
                 self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
+            self._notice_other_writers()
             for job in batch:
                 self._run(job)
             crashpoints.reach("queue commit")
@@ -107,6 +109,13 @@ class Writer:
         self.counts = self._store.counts
         if self._connection.total_changes > changes:
             self.refusal = None
+
+    def _notice_other_writers(self) -> None:
+        """Count the rows again when another program has written to the file."""
+        version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._data_version:
+            self._data_version = version
+            self._store.recount()
 
     def _run(self, job: _Job) -> None:
         counts = self._store.counts
