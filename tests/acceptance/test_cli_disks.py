@@ -112,7 +112,7 @@ def state(posthouse: "Commands") -> dict[str, object]:
     return {
         "agents": sorted((one["agent_name"], one["health"]) for one in listed),
         "requests": posthouse.json("agents", "requests", "list", "gpu")["requests"],
-        "turns": sorted(posthouse.folder.glob("runtime/sessions/*/*/turns/[!.]*/order.json")),
+        "turns": sorted(posthouse.folder.glob("runtime/sessions/*/*/*/*/order.json")),
         "mail": posthouse.json("agents", "mail", "list", "ci")["messages"],
         "targets": posthouse.json("agents", "notify", "list", "gpu")["targets"],
         "tokens": posthouse.json("tokens", "list")["tokens"],

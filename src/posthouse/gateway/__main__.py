@@ -20,7 +20,7 @@ from msgspec import structs
 from posthouse.attaching.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
-from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
+from posthouse.errors import Conflict, InvalidInput, PosthouseError
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
@@ -40,12 +40,6 @@ class AlreadyServed(Conflict):
     """Another gateway serves that root; nothing was touched."""
 
     code = "already_served"
-
-
-class RootUnusable(Unavailable):
-    """The gateway's folder can't be written; nothing was started."""
-
-    code = "root_unusable"
 
 
 class BadSurroundings(InvalidInput):
@@ -77,7 +71,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     except OSError as error:
         if (refused := system_errors.translated(error)) is None:
             raise
-        return _refuse(RootUnusable(f"{root} can't be used: {refused}"))
+        return _refuse(refused)
     return 0
 
 

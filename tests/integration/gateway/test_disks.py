@@ -11,10 +11,13 @@ import pytest
 
 from posthouse.attaching import attach
 from posthouse.clients import readiness
+from posthouse.sessions import brain
+from posthouse.sessions.brain import Brain
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server
 from posthouse.testing.coordination import Answer, ServerProcess, ask
 from posthouse.testing.house import House, house_in
+from posthouse.tools.scripted import profile
 
 FULL = "no space left on device"
 
@@ -221,3 +224,63 @@ def test_a_server_refuses_while_its_disk_does_and_serves_again_afterwards(
     assert [(one.status, reason in json.dumps(one.json["detail"])) for one in refused] == 2 * [(503, True)]
     assert (while_refused, reason in told) == (False, True)
     assert house.truth(session).prompts() == ["accepted"]
+
+
+@pytest.mark.needs_host("root")
+def test_a_server_launches_prompts_and_stops_nothing_on_a_full_disk(disk: Path, house: House) -> None:
+    """503 with the reason; the agents are as they were, and there is no other."""
+    tui = house.launch(headless=False, name="tui")
+    order = _launch_order(house.folder)
+    server = ServerProcess(house.agents)
+    server.start()
+    agent = f"/houmao/agents/{tui.agent_id}"
+    asked: dict[str, tuple[str, object]] = {
+        "launch": ("/houmao/agents/headless/launches", order),
+        "prompt": (f"{agent}/requests", {"request_kind": "submit_prompt", "prompt": "refused"}),
+        "stop": (f"{agent}/stop", None),
+    }
+    try:
+        with full(disk):
+            refused = {name: ask(server.base_url, "POST", *one) for name, one in asked.items()}
+        after = ask(server.base_url, "GET", "/houmao/agents")
+        prompted = ask(server.base_url, "POST", asked["prompt"][0], {**_PROMPT, "prompt": "accepted"})
+        house.truth(tui).wait(lambda log: "accepted" in log.prompts())
+        launched = ask(server.base_url, "POST", *asked["launch"])
+        stopped = [
+            ask(server.base_url, "POST", f"/houmao/agents/{one}/stop")
+            for one in (tui.agent_id, launched.json["tracked_agent_id"])
+        ]
+    finally:
+        server.kill()
+
+    told = {name: (one.status, FULL in one.json["detail"].casefold()) for name, one in refused.items()}
+    assert told == dict.fromkeys(asked, (503, True))
+    assert [one["agent_name"] for one in after.json["agents"]] == ["tui"]
+    assert (prompted.status, launched.status // 100, [one.status for one in stopped]) == (200, 2, [200, 200])
+    assert house.truth(tui).prompts() == ["accepted"]
+
+
+_PROMPT = {"request_kind": "submit_prompt"}
+
+
+def _launch_order(folder: Path) -> dict[str, str]:
+    """A whole launch of the scripted tool."""
+    tool = profile.TOOL
+    prepared = Brain(
+        tool="scripted",
+        home_path=folder / "home",
+        home_variable=tool.home_variable,
+        executable=tool.executable(),
+        environment={},
+        credentials={},
+    )
+    (folder / "home").mkdir()
+    brain.write(folder / "brain.yaml", prepared)
+    brain.write_role(folder / "definitions", "tester", "You test.")
+    return {
+        "tool": "scripted",
+        "working_directory": str(folder),
+        "agent_def_dir": str(folder / "definitions"),
+        "brain_manifest_path": str(folder / "brain.yaml"),
+        "role_name": "tester",
+    }
