@@ -36,6 +36,10 @@ def report(error: Exception, style: Style, *, debug: bool) -> int:
 def _words(error: Exception, debug: bool) -> tuple[str, str]:
     if isinstance(error, PosthouseError):
         return error.code, str(error)
+    from posthouse.support import system_errors  # only failures need it
+
+    if (refused := system_errors.translated(error)) is not None:
+        return refused.code, str(refused)
     pointer = "" if debug else f"; set {names.DEBUG}=1 for the traceback"
     return "unexpected", f"unexpected {type(error).__name__}: {_one_line(str(error))}{pointer}"
 

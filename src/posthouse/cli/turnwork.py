@@ -69,6 +69,11 @@ def named(found: Session, turn_id: str) -> Turn:
     raise NoSuchTurn(f"agent {found.agent_name!r} has no turn {turn_id!r}{newest}")
 
 
+def was_ordered(found: Session, turn_id: str | None) -> bool:
+    """Whether a turn of that id exists, however it ended."""
+    return turn_id is not None and Turn(found.turns_root / turn_id).folder.order.exists()
+
+
 def status(agent: Agent, turn: Turn, state: TurnState) -> dict[str, Any]:
     """The contract's answer about one turn."""
     return {

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from posthouse.contracts.gateway_http import Count, Wire
+from posthouse.contracts.operations_http import BackgroundFailure
 
 #: `limited`: a usage limit holds the queue; `blocked`: a dialog waits for an answer.
 AgentWord = Literal["idle", "busy", "blocked", "limited", "unavailable"]
@@ -18,3 +19,5 @@ class Readiness(Wire):
     #: A busy one gets it right after what runs.
     agent: AgentWord
     queue_depth: Count
+    #: Background tasks that died since the gateway started, those that run again included.
+    background_failures: tuple[BackgroundFailure, ...] = ()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, PosthouseError
-from posthouse.support import clock, crashpoints, exiting, files, locks, running_log
+from posthouse.support import clock, crashpoints, exiting, files, locks, running_log, system_errors
 from posthouse.web.server import Server, bind
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Serve until told to stop. Exit code 1, with the reason on stderr, when that is impossible."""
     given = _parse(arguments)
     crashpoints.arm(environment.get(names.CRASH_AT))
-    servers = files.private_folder(given.runtime_root.resolve() / cf.SERVERS)
     try:
+        servers = files.private_folder(given.runtime_root.resolve() / cf.SERVERS)
         with locks.hold(servers / cf.LOCK):
             _run(given, bind(given.host, given.port), servers, environment)
     except locks.LockHeld as held:
@@ -52,6 +52,10 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         return _refuse(AlreadyServed(told))
     except PosthouseError as error:
         return _refuse(error)
+    except OSError as error:
+        if (refused := system_errors.translated(error)) is None:
+            raise
+        return _refuse(refused)
     return 0
 
 
@@ -112,7 +116,11 @@ async def _serve(
     )
     tracing = collecting.tracing_of(environment, log)
     coordination = Coordination(agents, instance, log, tracing)
-    access = None if host == "127.0.0.1" else Access(Keyring(root.parent / cf.TOKENS), log)
+    access = (
+        None
+        if host == "127.0.0.1"
+        else Access(Keyring(root.parent / cf.TOKENS), log, coordination.background)
+    )
     server = Server(app.build(coordination, access), log, on_stop=coordination.operations.audience.end)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, coordination.stopping.set)
@@ -123,7 +131,7 @@ async def _serve(
         files.write_json(root / cf.CURRENT_INSTANCE, instance.model_dump(), durable=False)
         log.info("server started", extra={"pid": instance.pid, "address": instance.api_base_url})
         serving = asyncio.create_task(server.listen(listener))
-        await coordination.stopping.wait()
+        await _first_of(serving, coordination.stopping)
         exiting.end_within(_STOP_SECONDS)
         server.stop()
         await serving
@@ -136,6 +144,13 @@ async def _serve(
         log.info("server stopped", extra={"pid": instance.pid})
         running_log.close_log(log)
     exiting.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
+
+
+async def _first_of(serving: "asyncio.Task[None]", stopping: asyncio.Event) -> None:
+    """Return when the server is to stop, or has stopped listening by itself."""
+    told = asyncio.create_task(stopping.wait())
+    await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
+    told.cancel()
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from posthouse.coordination import keyring
 from posthouse.coordination.keyring import Keyring, Proofs
 from posthouse.support.inotify import FolderWatch
+from posthouse.support.supervision import Supervisor
 from posthouse.web.scopes import Scope
 from posthouse.web.token import NoToken
 
@@ -14,8 +15,9 @@ from posthouse.web.token import NoToken
 class Access:
     """The tokens of one server; one that is created or revoked counts at once. True when `open` returns."""
 
-    def __init__(self, tokens: Keyring, log: logging.Logger) -> None:
+    def __init__(self, tokens: Keyring, log: logging.Logger, background: Supervisor | None = None) -> None:
         self._keyring = tokens
+        self._background = background or Supervisor(log)
         self._log = log
         self._proofs = Proofs(scopes={})
         self._watches: list[FolderWatch] = []
@@ -39,7 +41,7 @@ class Access:
             await self._read()
         except OSError as error:
             raise NoToken(f"{self._keyring.root}, with the tokens for callers elsewhere: {error}") from error
-        self._following = asyncio.create_task(self._follow())
+        self._following = self._background.keep("tokens", self._follow)
 
     async def close(self) -> None:
         if self._following is not None:
@@ -49,16 +51,21 @@ class Access:
             watch.close()
 
     async def _follow(self) -> None:
+        self._changed.set()  # an earlier run may have died before it read the last change
         while True:
             await self._changed.wait()
             self._changed.clear()
             try:
                 await self._read()
             except OSError as error:
-                # Rather nobody than one whose token was taken away.
                 self._proofs = Proofs(scopes={})
                 self._log.error("tokens can't be read", extra={"error": str(error)})
-            self.on_change()
+            except BaseException:
+                # Rather nobody than one whose token was taken away.
+                self._proofs = Proofs(scopes={})
+                raise
+            finally:
+                self.on_change()
 
     async def _read(self) -> None:
         self._proofs, problems = await asyncio.to_thread(keyring.read, self._keyring)

@@ -8,6 +8,7 @@ from functools import partial
 from posthouse.coordination.records import Records
 from posthouse.coordination.roster import Roster
 from posthouse.sessions.registry import Registry
+from posthouse.support.supervision import Supervisor
 from posthouse.terminal.attendance import Attendance
 from posthouse.terminal.client import Server
 
@@ -16,9 +17,14 @@ class Discovery:
     """The agents of one registry. `roster` is true when `open` returns, and follows until `close`."""
 
     def __init__(
-        self, registry: Registry, log: logging.Logger, on_change: Callable[[], None] = lambda: None
+        self,
+        registry: Registry,
+        log: logging.Logger,
+        on_change: Callable[[], None] = lambda: None,
+        background: Supervisor | None = None,
     ) -> None:
-        self._records = Records(registry, log, self._records_changed)
+        self._background = background or Supervisor(log)
+        self._records = Records(registry, log, self._records_changed, self._background)
         self._on_change = on_change
         self._attendances: dict[Server, Attendance] = {}
         self._attending: dict[Server, asyncio.Task[None]] = {}
@@ -64,7 +70,9 @@ class Discovery:
     def _attend(self, server: Server) -> None:
         attendance = Attendance(server, ours=partial(self._sessions_on, server), on_change=self._publish)
         self._attendances[server] = attendance
-        self._attending[server] = asyncio.create_task(attendance.run())
+        self._attending[server] = self._background.keep(
+            f"sessions of tmux server {server.socket or 'default'}", attendance.run
+        )
 
     def _sessions_on(self, server: Server) -> frozenset[str]:
         on_server = [member for member in self._records.members.values() if member.server == server]

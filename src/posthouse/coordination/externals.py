@@ -13,6 +13,7 @@ from posthouse.contracts.managed_agents_http import Identity
 from posthouse.sessions.externals import Externals
 from posthouse.support import files
 from posthouse.support.inotify import FolderWatch
+from posthouse.support.supervision import Supervisor
 
 #: A registration writes twice within moments.
 _SETTLE_SECONDS = 0.02
@@ -39,9 +40,12 @@ class Far:
 class ExternalBook:
     """Those that can be used, by id and by name. True when `open` returns, and follows until `close`."""
 
-    def __init__(self, externals: Externals, log: logging.Logger) -> None:
+    def __init__(
+        self, externals: Externals, log: logging.Logger, background: Supervisor | None = None
+    ) -> None:
         self._externals = externals
         self._log = log
+        self._background = background or Supervisor(log)
         self._by_id: Mapping[str, Far] = {}
         self._by_name: Mapping[str, Far] = {}
         self._problems: frozenset[str] = frozenset()
@@ -59,7 +63,7 @@ class ExternalBook:
         await asyncio.to_thread(files.private_folder, self._externals.folder)
         self._whole = FolderWatch(self._externals.folder, self._wanted.set, entries=True)
         await self._read()
-        self._following = asyncio.create_task(self._follow())
+        self._following = self._background.keep("external agents", self._follow)
 
     async def close(self) -> None:
         if self._following is not None:
@@ -78,6 +82,7 @@ class ExternalBook:
         return self._by_id.get(ref) or self._by_name.get(canonical(ref))
 
     async def _follow(self) -> None:
+        self._wanted.set()  # an earlier run may have died before it read the last change
         while True:
             await self._wanted.wait()
             await asyncio.sleep(_SETTLE_SECONDS)

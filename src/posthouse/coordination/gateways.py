@@ -1,7 +1,8 @@
 """The live gateway behind an agent, and one way to ask it.
 
-What the gateway's folder says is never enough: its process must hold that folder, and it must answer. Both
-are asked for before it is used; afterwards it is remembered until it fails or its folder says otherwise.
+What the gateway's folder says is never enough: its process must hold that folder, and it must answer
+`GET /health` within `HEALTH_SECONDS`. Both are checked before each use, so that a process that hangs
+(stopped, swapped out) costs its caller a moment, and carries out nothing later that was answered with 503.
 """
 
 import asyncio
@@ -18,7 +19,11 @@ from posthouse.errors import PosthouseError, Unavailable
 from posthouse.support import untrusted_files
 from posthouse.support.tracing import NO_TRACING, Tracing
 
-_HEALTH_SECONDS = 5.0
+#: A gateway whose health check takes longer hangs: it answers from memory, in milliseconds.
+HEALTH_SECONDS = 1.0
+#: The check of a gateway that hangs goes on for so long. Until then callers get the same answer without
+#: waiting, and a gateway that answers is used again at once.
+_HUNG_SECONDS = 30.0
 #: For what a gateway answers from what it knows; a prompt may have to wait for its agent's screen.
 ASK_SECONDS = 30.0
 _HEALTHY = {"protocol_version": names.PROTOCOL_VERSION, "status": "ok"}
@@ -31,6 +36,12 @@ class NoLiveGateway(Unavailable):
     """The agent has no gateway that could be asked; the message says why, and what to do."""
 
     code = "no_live_gateway"
+
+
+class GatewayHangs(NoLiveGateway):
+    """Its process is there and does not answer; it may go on with what it accepted."""
+
+    code = "gateway_hangs"
 
 
 class GatewayLost(Unavailable):
@@ -56,7 +67,9 @@ class LiveGateway:
         self._tracing = tracing
         # 0.0.0.0 is where it listens, not where it can be reached.
         self._connections = Connections("127.0.0.1", instance.port)
+        #: The health check under way, shared by all callers.
         self._checking: asyncio.Task[str | None] | None = None
+        self._is_hung = False
 
     async def ask(
         self,
@@ -104,11 +117,28 @@ class LiveGateway:
                 f"what listens as {self} is no gateway of ours ({error}); {again(self._member)}"
             ) from error
 
-    async def problem(self) -> str | None:
-        """Why it can't be used, or None. All who ask while it is asked share one answer."""
-        if self._checking is None:
+    async def check(self) -> None:
+        """Return when it can be used. Callers that come while a check is under way share it.
+
+        One caller waits up to `HEALTH_SECONDS` for a gateway that hangs; later ones don't wait until the
+        check has ended.
+
+        Raises:
+            GatewayHangs: It did not answer in time; nothing was asked of it.
+            NoLiveGateway: It ended, or is no healthy gateway of this version.
+        """
+        if self._checking is None or self._checking.done():
+            self._is_hung = False
             self._checking = asyncio.create_task(self._check())
-        return await asyncio.shield(self._checking)
+        checking = self._checking
+        if not self._is_hung:
+            await asyncio.wait({checking}, timeout=HEALTH_SECONDS)
+        if not checking.done():
+            self._is_hung = True
+            told = f"{self} hangs: it did not answer its health check within {HEALTH_SECONDS:g} s"
+            raise GatewayHangs(f"{told}; {_resume(self._member)}")
+        if (problem := checking.result()) is not None:
+            raise NoLiveGateway(problem)
 
     def close(self) -> None:
         """Let go of its connections; answers that are under way still come."""
@@ -116,7 +146,7 @@ class LiveGateway:
 
     async def _check(self) -> str | None:
         try:
-            answer = await self.ask("GET", "/health", seconds=_HEALTH_SECONDS)
+            answer = await self._asked("GET", "/health", _NO_FIELDS, None, _HUNG_SECONDS)
         except GatewayLost as error:
             # Nothing was asked that could have been done.
             return f"{str(error).removesuffix(_MAYBE_DONE)}{again(self._member)}"
@@ -140,9 +170,15 @@ class Gateways:
         self._known: dict[str, LiveGateway] = {}
 
     async def live(self, member: Member) -> LiveGateway | None:
-        """The agent's gateway, or None when it has none that answers."""
+        """The agent's gateway, or None when it has none.
+
+        Raises:
+            GatewayHangs: It has one, which does not answer: nobody else may give the agent work meanwhile.
+        """
         try:
             return await self.needed(member)
+        except GatewayHangs:
+            raise
         except NoLiveGateway:
             return None
 
@@ -150,7 +186,7 @@ class Gateways:
         """The agent's gateway.
 
         Raises:
-            NoLiveGateway: It has none that answers.
+            NoLiveGateway: It has none that answers; `GatewayHangs` when there is one all the same.
         """
         agent_id = member.tracked_agent_id
         try:
@@ -161,8 +197,7 @@ class Gateways:
         gateway = self._known.get(agent_id)
         if gateway is None or gateway.has_failed or gateway.instance != instance:
             gateway = self._remember(agent_id, LiveGateway(member, instance, self._tracing))
-        if (problem := await gateway.problem()) is not None:
-            raise NoLiveGateway(problem)
+        await gateway.check()
         return gateway
 
     def close(self) -> None:
@@ -191,6 +226,10 @@ def command(member: Member, verb: str) -> str:
 
 def again(member: Member) -> str:
     return f"start it again with {command(member, 'detach')} and {command(member, 'attach')}"
+
+
+def _resume(member: Member) -> str:
+    return f"if its process is stopped, continue it (SIGCONT); otherwise {again(member)}"
 
 
 def root_of(member: Member) -> Path:

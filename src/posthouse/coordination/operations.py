@@ -10,7 +10,10 @@ from posthouse.coordination.meter import Meter
 from posthouse.coordination.news import News
 from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
+from posthouse.support.disk_check import DiskCheck
+from posthouse.support.supervision import Supervisor
 from posthouse.web import gauges as served
+from posthouse.web import operators
 from posthouse.web.answers import Answers
 from posthouse.web.exposition import Family
 
@@ -24,7 +27,12 @@ class Operations:
         discovery: Discovery,
         hub: Hub,
         stopping: asyncio.Event,
+        *,
+        background: Supervisor,
+        disk: DiskCheck,
     ) -> None:
+        self._background = background
+        self._disk = disk
         #: Who reads along.
         self.audience = Audience(journal)
         self.hub = hub
@@ -47,15 +55,17 @@ class Operations:
     async def close(self) -> None:
         await self.hub.close()
 
-    def readiness(self) -> ServerReadiness:
-        """Whether the server knows its agents, and is not about to end."""
-        discovery = self._discovery
-        reason = "the server is about to end" if self._stopping.is_set() else discovery.trouble
+    async def readiness(self) -> ServerReadiness:
+        """Whether the server knows its agents, can write its records, and is not about to end."""
+        disk_problem, discovery = await self._disk.problem(), self._discovery
+        trouble = discovery.trouble or self._background.trouble or disk_problem
+        reason = "the server is about to end" if self._stopping.is_set() else trouble
         return ServerReadiness(
             ready=reason is None,
             reason=reason,
             live_agents=len(discovery.roster.live),
             record_problems=len(discovery.problems),
+            background_failures=operators.failures_of(self._background),
         )
 
     def metrics(self) -> list[Family]:

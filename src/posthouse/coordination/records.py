@@ -16,9 +16,12 @@ from posthouse.sessions.registry import Entry, Registry
 from posthouse.sessions.session import Session
 from posthouse.support import files
 from posthouse.support.inotify import FolderWatch
+from posthouse.support.supervision import Supervisor
 
 #: A launch writes its record several times within moments.
 _SETTLE_SECONDS = 0.02
+#: A registry that can't be read tells of no change: it is tried again after this.
+_RETRY_SECONDS = 2.0
 
 
 class Records:
@@ -27,7 +30,13 @@ class Records:
     A record that can't be read is reported once and left out; the others stay.
     """
 
-    def __init__(self, registry: Registry, log: logging.Logger, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        log: logging.Logger,
+        on_change: Callable[[], None],
+        background: Supervisor | None = None,
+    ) -> None:
         self.members: dict[str, Member] = {}
         #: What is wrong with records, and with the manifests they lead to, by agent id.
         self.problems: dict[str, str] = {}
@@ -37,6 +46,7 @@ class Records:
         self._folder = registry.root / names.LIVE_AGENTS
         self._log = log
         self._on_change = on_change
+        self._background = background or Supervisor(log)
         self._whole: FolderWatch | None = None
         self._each: dict[str, FolderWatch] = {}
         self._stale: set[str] = set()
@@ -51,7 +61,7 @@ class Records:
             OSError: The folder can't be made, read or watched.
         """
         await self._read()
-        self._following = asyncio.create_task(self._follow())
+        self._following = self._background.keep("registry", self._follow)
 
     async def close(self) -> None:
         if self._following is not None:
@@ -88,13 +98,22 @@ class Records:
             try:
                 await self._read()
             except OSError as error:
-                # Nothing is known to have changed; the next change tries again.
-                self._is_listing_stale = True
+                self._read_all_again()
                 self.trouble = f"the registry can't be read: {error}"
                 self._log.error("the registry can't be read", extra={"error": str(error)})
+                await asyncio.sleep(_RETRY_SECONDS)
                 continue
+            except BaseException:
+                self._read_all_again()
+                raise
             self.trouble = None
             self._on_change()
+
+    def _read_all_again(self) -> None:
+        """A read failed half-way: what changed before is not known any more."""
+        self._is_listing_stale = True
+        self._stale.update(self._each)
+        self._wanted.set()
 
     async def _read(self) -> None:
         """Read what changed since the last time."""

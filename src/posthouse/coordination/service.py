@@ -11,7 +11,7 @@ from posthouse.contracts.managed_agent_files import TurnRecord
 from posthouse.coordination.discovery import Discovery
 from posthouse.coordination.externals import ExternalBook
 from posthouse.coordination.following.hub import Hub
-from posthouse.coordination.gateways import Gateways, LiveGateway
+from posthouse.coordination.gateways import Gateways, LiveGateway, NoLiveGateway
 from posthouse.coordination.mail import Mail
 from posthouse.coordination.member import Member
 from posthouse.coordination.observing.background import Backgrounds
@@ -30,6 +30,8 @@ from posthouse.events.journal import Journal
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.externals import Externals
 from posthouse.support import files
+from posthouse.support.disk_check import DiskCheck
+from posthouse.support.supervision import Supervisor
 from posthouse.support.tracing import NO_TRACING, Tracing
 
 #: The kernel tells of a new record within moments.
@@ -50,6 +52,8 @@ class Coordination:
         self.agents = agents
         self.tracing = tracing
         self.instance = instance
+        #: Restarts background tasks that die, and reports them.
+        self.background = Supervisor(log)
         #: Set when somebody asked the server to end.
         self.stopping = asyncio.Event()
         events = Path(instance.server_root) / cf.EVENTS
@@ -57,11 +61,18 @@ class Coordination:
         #: Whoever makes something happen tells it here.
         self.journal = Journal(events)
         self._turn_spans = TurnSpans(self.journal, tracing)
-        self._discovery = Discovery(agents.registry, log, self._changed)
-        hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log)
-        self.operations = Operations(self.journal, self._discovery, hub, self.stopping)
+        self._discovery = Discovery(agents.registry, log, self._changed, self.background)
+        hub = Hub(self.journal, Path(instance.server_root) / cf.HEARD, self._port_of, log, self.background)
+        self.operations = Operations(
+            self.journal,
+            self._discovery,
+            hub,
+            self.stopping,
+            background=self.background,
+            disk=DiskCheck(Path(instance.server_root)),
+        )
         #: Agents of other machines.
-        self.externals = ExternalBook(Externals(agents.registry.root), log)
+        self.externals = ExternalBook(Externals(agents.registry.root), log, self.background)
         #: Each agent's gateway, where it has one.
         self.gateways = Gateways(tracing)
         self.mail = Mail(self.gateways)
@@ -73,9 +84,10 @@ class Coordination:
             is_live=self._is_live,
             gateway_of=self._gateway_of,
             tell=self._tell_turn,
+            background=self.background,
         )
         self.launches = Launches(agents, store, instance.api_base_url)
-        self._eyes = Eyes()
+        self._eyes = Eyes(background=self.background)
         #: How each agent is, and was.
         self.states = States(Backgrounds(self.gateways, is_live=self._is_live), self.turns, self._eyes)
         #: What every agent is asked to do.
@@ -105,6 +117,7 @@ class Coordination:
         await self.externals.close()
         await self._discovery.close()
         self.gateways.close()
+        await self.background.stop()
         self._turn_spans.close()
         self.journal.close()
 
@@ -144,8 +157,10 @@ class Coordination:
         self.operations.look()
 
     async def _port_of(self, member: Member) -> int | None:
-        gateway = await self.gateways.live(member)
-        return None if gateway is None else gateway.instance.port
+        try:
+            return (await self.gateways.needed(member)).instance.port
+        except NoLiveGateway:
+            return None
 
     async def _gateway_of(self, agent_id: str) -> LiveGateway | None:
         try:

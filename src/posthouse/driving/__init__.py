@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from posthouse.contracts.gateway_files import BackendMetadata
     from posthouse.driving.adapter import AgentAdapter
     from posthouse.sessions.session import Session
+    from posthouse.support.supervision import Supervisor
 
 
 class UnsupportedBackend(InvalidInput):
@@ -20,22 +21,28 @@ class UnsupportedBackend(InvalidInput):
     code = "unsupported_backend"
 
 
-def for_gateway(session: "Session", metadata: "BackendMetadata") -> "AgentAdapter":
+def for_gateway(
+    session: "Session", metadata: "BackendMetadata", background: "Supervisor | None" = None
+) -> "AgentAdapter":
     """The adapter by which a gateway drives *session*: through the server that *metadata* names, if it does.
+
+    *background* restarts what the adapter runs in the background, and says when that dies.
 
     Raises:
         UnsupportedBackend: There is none for its backend.
     """
     is_owned = session.manifest.is_headless and metadata.managed_agent_ref is not None
     if not is_owned or metadata.managed_api_base_url is None or metadata.managed_agent_ref is None:
-        return of(session)
+        return of(session, background)
     from posthouse.driving.managed import ManagedAdapter, Owner
 
-    return ManagedAdapter(session, Owner(metadata.managed_api_base_url, metadata.managed_agent_ref))
+    return ManagedAdapter(
+        session, Owner(metadata.managed_api_base_url, metadata.managed_agent_ref), background
+    )
 
 
-def of(session: "Session") -> "AgentAdapter":
-    """The adapter for *session*, which its caller drives itself.
+def of(session: "Session", background: "Supervisor | None" = None) -> "AgentAdapter":
+    """The adapter for *session*, which its caller drives itself; *background* as for a gateway.
 
     Raises:
         UnsupportedBackend: There is none for its backend.
@@ -48,7 +55,7 @@ def of(session: "Session") -> "AgentAdapter":
     if manifest.is_headless:
         from posthouse.driving.headless import HeadlessAdapter
 
-        return HeadlessAdapter(session)
+        return HeadlessAdapter(session, background)
     from posthouse.driving.tui import TuiAdapter
 
-    return TuiAdapter(session)
+    return TuiAdapter(session, background)

@@ -25,6 +25,7 @@ from posthouse.errors import Unavailable
 from posthouse.sessions import chat, secrets
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
+from posthouse.support.supervision import Supervisor
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.pane import Pane
@@ -58,8 +59,8 @@ class HeadlessAdapter:
     is_headless = True
     sight = None
 
-    def __init__(self, session: Session) -> None:
-        self._link = Link(session, output=False)
+    def __init__(self, session: Session, background: Supervisor | None = None) -> None:
+        self._link = Link(session, output=False, background=background)
         self._standing = _gone("nobody has looked yet")
         self._on_change: Callable[[], None] = lambda: None
         #: Unset while a turn is being started that no file shows yet.

@@ -15,6 +15,7 @@ from posthouse.driving.headless import HeadlessAdapter
 from posthouse.driving.headless_order import choose_chat
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
+from posthouse.support.supervision import Supervisor
 from posthouse.tools.tool import Chat
 from posthouse.turns import runner
 from posthouse.turns.turn import Turn
@@ -40,8 +41,8 @@ class Owner:
 class ManagedAdapter(HeadlessAdapter):
     """One headless agent of a server's. Asked for twice, a turn is taken once: its id is its name there."""
 
-    def __init__(self, session: Session, owner: Owner) -> None:
-        super().__init__(session)
+    def __init__(self, session: Session, owner: Owner, background: Supervisor | None = None) -> None:
+        super().__init__(session, background)
         address = urlsplit(owner.api_base_url)
         self._server = Connections(address.hostname or "", address.port or _HTTP_PORT)
         self._path = f"/houmao/agents/{quote(owner.agent_ref, safe='')}/turns"

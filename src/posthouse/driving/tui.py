@@ -23,6 +23,7 @@ from posthouse.driving.tui_watch import TuiWatch, instance_of
 from posthouse.errors import Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import locks
+from posthouse.support.supervision import Supervisor
 from posthouse.terminal.delivery import Patience, Typist
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.paste import pasteable
@@ -54,9 +55,9 @@ class TuiAdapter:
 
     is_headless = False
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, background: Supervisor | None = None) -> None:
         self._tool: Tool = tools.load(session.manifest.tool)
-        self._watch = TuiWatch(session, self._tool)
+        self._watch = TuiWatch(session, self._tool, background)
         self._link = self._watch.link
         #: The loop's time until which a turn may begin that the screen does not show yet.
         self._turn_expected_until = 0.0

@@ -12,6 +12,7 @@ from posthouse.driving.witnesses import Witnesses
 from posthouse.errors import Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import processes
+from posthouse.support.supervision import Supervisor
 from posthouse.terminal import buffers, death
 from posthouse.terminal import session as terminal
 from posthouse.terminal.control import ControlClient
@@ -33,8 +34,8 @@ _STARTING_SECONDS = 0.25
 class TuiWatch:
     """What was last seen of one TUI, kept true while its session lives."""
 
-    def __init__(self, session: Session, tool: Tool) -> None:
-        self.link = Link(session, output=True)
+    def __init__(self, session: Session, tool: Tool, background: Supervisor | None = None) -> None:
+        self.link = Link(session, output=True, background=background)
         self.standing = gone("nobody has looked yet")
         self.sight: Sight | None = None
         #: The pane that runs the program now; None while none does.
@@ -174,7 +175,7 @@ class TuiWatch:
         """Another program is in the pane: whatever hooks and transcript said is about the old one."""
         if self._witnesses is not None:
             self._witnesses.close()
-        self._witnesses = Witnesses(self._tool, self.link.session, self._due.set)
+        self._witnesses = Witnesses(self._tool, self.link.session, self._due.set, self.link.background)
         self._names = _matching(self._tool.name, await asyncio.to_thread(processes.names_below, pane.pid))
         if (process := processes.identify(pane.pid)) is not None:
             await self._witnesses.begin(processes.started_at(process))
@@ -236,14 +237,17 @@ def _matching(tool: str, names: list[str]) -> tuple[str, ...]:
 
 
 async def first_of(*waits: Coroutine[Any, Any, None]) -> None:
-    """Return when one of *waits* has ended; the others are given up."""
+    """Return when one of *waits* has ended; the others are given up. Raises what it died with."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    for end in ends:
+        if isinstance(end, Exception):
+            raise end
 
 
 def gone(detail: str) -> Standing:

@@ -1,6 +1,7 @@
 """What a TUI's hooks and its transcript say of its turns, read when the kernel says that they changed."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,11 +11,13 @@ from posthouse.sessions.session import Session
 from posthouse.support import clock
 from posthouse.support.inotify import FolderWatch
 from posthouse.support.pacing import Pacer
+from posthouse.support.supervision import Supervisor
 from posthouse.tools import spool
 from posthouse.tools.tool import Exchange, Tool
 from posthouse.tracking.sight import Ended, Heard
 
 _NANOSECONDS = 1_000_000_000
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +32,21 @@ class Told:
 class Witnesses:
     """Hooks and transcript of one session. What was said before its program started does not count."""
 
-    def __init__(self, tool: Tool, session: Session, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        session: Session,
+        on_change: Callable[[], None],
+        background: Supervisor | None = None,
+    ) -> None:
         manifest = session.manifest
         self._tool = tool
         self._home = Path(manifest.launch_plan.home_selector.home_path)
         self._directory = Path(manifest.working_directory)
         self._spool = session.root / spool.FOLDER
         self._on_change = on_change
+        #: Logs a look at them that fails; the next change has them looked at again.
+        self._background = background or Supervisor(_log)
         self._since: datetime | None = None
         self._heard_ns = 0
         #: Path, size and time of what was read.
@@ -77,7 +88,7 @@ class Witnesses:
                 self.told = await asyncio.to_thread(self._newest, self.told, self._since)
 
     def _start_refreshing(self) -> None:
-        task = asyncio.create_task(self._refresh_and_tell())
+        task = self._background.spawn(self._refresh_and_tell())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -5,7 +5,6 @@ A process entry, so this module reads the environment.
 
 import argparse
 import asyncio
-import errno
 import gc
 import logging
 import os
@@ -21,11 +20,11 @@ from msgspec import structs
 from posthouse.attaching.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
-from posthouse.errors import Conflict, InvalidInput, PosthouseError, Unavailable
+from posthouse.errors import Conflict, InvalidInput, PosthouseError
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.support import crashpoints, exiting, locks
+from posthouse.support import crashpoints, exiting, locks, system_errors
 from posthouse.support.files import private_folder
 
 if TYPE_CHECKING:
@@ -35,19 +34,12 @@ if TYPE_CHECKING:
 #: The whole shutdown, and the wait for threads after it.
 _STOP_SECONDS = 30.0
 _JOIN_SECONDS = 2.0
-_DISK_SAYS_NO = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES)
 
 
 class AlreadyServed(Conflict):
     """Another gateway serves that root; nothing was touched."""
 
     code = "already_served"
-
-
-class RootUnusable(Unavailable):
-    """The gateway's folder can't be written; nothing was started."""
-
-    code = "root_unusable"
 
 
 class BadSurroundings(InvalidInput):
@@ -77,9 +69,9 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     except PosthouseError as error:
         return _refuse(error)
     except OSError as error:
-        if error.errno not in _DISK_SAYS_NO:
+        if (refused := system_errors.translated(error)) is None:
             raise
-        return _refuse(RootUnusable(f"{root} can't be written: {error.strerror}"))
+        return _refuse(refused)
     return 0
 
 

@@ -1,7 +1,7 @@
 """What one gateway tells those who look after it: events, notices, numbers, and whether it is ready."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from posthouse.contracts.gateway_http import GatewayStatus
@@ -12,7 +12,9 @@ from posthouse.gateway.metrics import gauges
 from posthouse.gateway.metrics.meter import Meter
 from posthouse.gateway.telling import teller
 from posthouse.gateway.telling.teller import Teller
+from posthouse.support.supervision import Supervisor
 from posthouse.web import gauges as served
+from posthouse.web import operators
 from posthouse.web.exposition import Family
 
 _CLOSED = {
@@ -30,8 +32,10 @@ class Sights:
     tui_state: Callable[[], str | None]
     #: Why nothing is given to the agent although requests are accepted; None when nothing keeps it.
     held_by: Callable[[], str | None]
-    #: Which background task is down; None when all of them run.
-    trouble: Callable[[], str | None] = lambda: None
+    #: The background tasks: which of them have died, and which is down now.
+    background: Supervisor
+    #: Why nothing can be written to the disk now, so that nothing is accepted; None when it can.
+    disk_problem: Callable[[], Awaitable[str | None]]
 
 
 class Operations:
@@ -43,7 +47,9 @@ class Operations:
         self._sights = sights
         self._meter = Meter(journal)
         self.audience = Audience(journal)
-        self._teller = None if tell_as is None else Teller(tell_as, journal, self.audience, log)
+        self._teller = (
+            None if tell_as is None else Teller(tell_as, journal, self.audience, log, sights.background)
+        )
 
     def start(self) -> None:
         """Begin to tell; before anything happens that is worth telling."""
@@ -55,11 +61,13 @@ class Operations:
         if self._teller is not None:
             await self._teller.stop()
 
-    def readiness(self) -> Readiness:
+    async def readiness(self) -> Readiness:
         """Whether a prompt would be accepted and carried out now, or right after what runs."""
+        disk_problem = await self._sights.disk_problem()
         status, held_by = self._sights.status(), self._sights.held_by()
         agent = _agent(status, self._sights.tui_state(), is_held=held_by is not None)
-        reason = _CLOSED.get(status.request_admission) or self._sights.trouble() or held_by
+        background = self._sights.background
+        reason = _CLOSED.get(status.request_admission) or background.trouble or disk_problem or held_by
         if reason is None and agent == "blocked":
             reason = "the agent waits for somebody's answer to a dialog"
         return Readiness(
@@ -68,6 +76,7 @@ class Operations:
             request_admission=status.request_admission,
             agent=agent,
             queue_depth=status.queue_depth,
+            background_failures=operators.failures_of(background),
         )
 
     def metrics(self) -> list[Family]:

@@ -20,7 +20,7 @@ class Pruner:
     """Keeps the finished requests of one queue within their limits."""
 
     def __init__(
-        self, queue: Queue, log: logging.Logger, *, spawn: Callable[[Coroutine[Any, Any, None]], None]
+        self, queue: Queue, log: logging.Logger, *, spawn: Callable[[Coroutine[Any, Any, None]], object]
     ) -> None:
         self._queue = queue
         self._log = log

@@ -45,6 +45,7 @@ from posthouse.gateway.telling.teller import Surroundings as TellAs
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Decided, Finished, Instance, Key, Queue
 from posthouse.support import clock
+from posthouse.support.disk_check import DiskCheck
 from posthouse.support.supervision import Supervisor
 
 
@@ -65,6 +66,7 @@ class Gateway:
         diagnostics: Diagnostics | None = None,
         timings: gf.TrackingTimings | None = None,
         tell_as: TellAs | None = None,
+        background: Supervisor | None = None,
     ) -> None:
         self._attach = attach
         self._binding = binding
@@ -74,12 +76,15 @@ class Gateway:
         self._publisher = publisher
         self._log = log
         self.diagnostics: Diagnostics = diagnostics or NoDiagnostics()
-        self._background = Supervisor(log)
+        self._background = background or Supervisor(log)
+        folder = _gateway_folder(attach)
+        self._disk = None if folder is None else DiskCheck(folder)
         sights = Sights(
             status=self.status,
             tui_state=self._tui_state,
             held_by=lambda: self.limits.reason(),
-            trouble=lambda: self._background.trouble,
+            background=self._background,
+            disk_problem=self._disk_problem,
         )
         self.operations = Operations(journal, log, sights, tell_as)
         self._derived: tuple[Facts, GatewayStatus] | None = None
@@ -100,6 +105,7 @@ class Gateway:
             on_change=self._changed,
             on_finish=self._request_finished,
         )
+        self._agent_has_changed = asyncio.Event()
         self._pruner = Pruner(queue, log, spawn=self._background.spawn)
         around = self._surroundings()
         self._intake = Intake(around, self._worker)
@@ -108,7 +114,7 @@ class Gateway:
         self.control = DirectControl(around, self.tui)
         self.answers = TuiAnswers(around, self.tui)
         self.answer_rules = AnswerRules(around, self.answers, _session_folder(attach))
-        self._belief_file = BeliefFile(_gateway_folder(attach), log)
+        self._belief_file = BeliefFile(folder, log)
         for believe in (self._belief_file.believe, self.limits.believe, self.answer_rules.believe):
             self.tui.listen(believe)
         self.keys = RawKeys(around)
@@ -136,6 +142,7 @@ class Gateway:
         await self.book.begin()
         await self._wait_for_left_turns()
         self._publisher.publish(self.status())
+        self._background.keep("agent observer", self._follow_agent)
         self._background.keep("receipt ledger", self.book.ledger.run)
         self._background.keep("receipt follower", self.book.follower.run)
         self._background.keep("worker", self._worker.run)
@@ -266,12 +273,22 @@ class Gateway:
     def _agent_changed(self) -> None:
         self.tui.seen()
         self.book.follower.look_soon()
-        self._background.spawn(self._follow_agent())
+        self._agent_has_changed.set()
 
     async def _follow_agent(self) -> None:
-        await self._presence.observe()
-        self._changed()
-        self._worker.wake()
+        """Record the agent's instance whenever it changes, until cancelled."""
+        self._agent_has_changed.set()  # an earlier run may have died before it recorded the last change
+        while True:
+            await self._agent_has_changed.wait()
+            self._agent_has_changed.clear()
+            await self._presence.observe()
+            self._changed()
+            self._worker.wake()
+
+    async def _disk_problem(self) -> str | None:
+        """Why nothing can be accepted, as far as the disk goes."""
+        problem = await self._queue.problem()
+        return problem if problem or self._disk is None else await self._disk.problem()
 
     def _changed(self) -> None:
         self._publisher.changed(self.status)

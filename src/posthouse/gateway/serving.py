@@ -26,6 +26,7 @@ from posthouse.queue import open_queue
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
 from posthouse.support import running_log
+from posthouse.support.supervision import Supervisor
 from posthouse.web import token
 from posthouse.web.server import Server
 
@@ -102,11 +103,12 @@ async def prepare(
         )
         undo.callback(running_log.close_log, log)
         attach = files.live_attach(session, binding)
+        background = Supervisor(log)
         gateway = Gateway(
             attach=attach,
             binding=binding,
             queue=queue,
-            adapter=driving.for_gateway(session, attach.backend_metadata),
+            adapter=driving.for_gateway(session, attach.backend_metadata, background),
             journal=Journal(root / gf.EVENTS),
             publisher=files.Publisher(session, attach, binding, log),
             log=log,
@@ -114,6 +116,7 @@ async def prepare(
             diagnostics=diagnostics,
             timings=timings,
             tell_as=surroundings_of(session),
+            background=background,
         )
         undo.pop_all()
     server = Server(app.build(gateway, shown), log, on_stop=gateway.operations.audience.end)

@@ -36,4 +36,4 @@ class Surroundings:
     #: Tells whoever follows the status that it may have changed.
     changed: Callable[[], None]
     #: Runs something that ends with the gateway at the latest.
-    spawn: Callable[[Coroutine[Any, Any, None]], None]
+    spawn: Callable[[Coroutine[Any, Any, None]], object]

@@ -194,6 +194,9 @@ class Queue(Protocol):
     def counts(self) -> Counts:
         """What is open. Costs nothing."""
 
+    async def problem(self) -> str | None:
+        """Why nothing can be written now; None when it can. Writes only when the last write was refused."""
+
     @property
     def found(self) -> Found:
         """What opening it found."""

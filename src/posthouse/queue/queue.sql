@@ -142,6 +142,13 @@ SELECT name FROM pragma_table_info('posthouse_requests');
 -- For queues of before there were receipts.
 ALTER TABLE posthouse_requests ADD COLUMN accepted_at_utc TEXT;
 
+-- check_write --
+-- A row that is removed again in the same transaction: its page is written, or the disk refuses it.
+INSERT INTO posthouse_stages (request_id, stage, at_utc) VALUES ('', 'write check', '');
+
+-- end_write_check --
+DELETE FROM posthouse_stages WHERE request_id = '';
+
 -- seed_notifier --
 -- The contract's singleton exists, disabled, from the first moment.
 INSERT OR IGNORE INTO gateway_mail_notifier (singleton, updated_at_utc) VALUES (1, :now);
@@ -183,7 +190,8 @@ INSERT INTO posthouse_requests (request_id, accepted_at_utc) VALUES (:request_id
 
 -- accepted --
 -- From the oldest on, whatever its epoch: a later one never overtakes it. Read row by row, as far as needed.
-SELECT sequence, request_id, request_kind, payload_json, state, managed_agent_instance_epoch,
+-- As bytes: another program may have written text that is not UTF-8, and one such row must not hide the rest.
+SELECT sequence, request_id, CAST(request_kind AS BLOB), CAST(payload_json AS BLOB), state, managed_agent_instance_epoch,
   coalesce(posthouse_replays.epoch, managed_agent_instance_epoch)
 FROM posthouse_requests JOIN gateway_requests USING (request_id)
   LEFT JOIN posthouse_replays USING (request_id)
@@ -337,8 +345,8 @@ FROM posthouse_requests JOIN posthouse_prompts USING (request_id) WHERE is_open 
 
 -- receipt --
 SELECT sequence, request_id,
-  coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind),
-  coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json),
+  CAST(coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind) AS BLOB),
+  CAST(coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json) AS BLOB),
   coalesce(gateway_requests.managed_agent_instance_epoch, posthouse_prompts.managed_agent_instance_epoch),
   coalesce(posthouse_requests.accepted_at_utc, gateway_requests.accepted_at_utc), state, error_detail,
   turn_id
@@ -351,8 +359,8 @@ WHERE request_id = :request_id AND coalesce(gateway_requests.request_id, posthou
 -- receipts --
 -- Newest first, below the sequence where the last page ended.
 SELECT sequence, request_id,
-  coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind),
-  coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json),
+  CAST(coalesce(gateway_requests.request_kind, posthouse_prompts.request_kind) AS BLOB),
+  CAST(coalesce(gateway_requests.payload_json, posthouse_prompts.payload_json) AS BLOB),
   coalesce(gateway_requests.managed_agent_instance_epoch, posthouse_prompts.managed_agent_instance_epoch),
   coalesce(posthouse_requests.accepted_at_utc, gateway_requests.accepted_at_utc), state, error_detail,
   turn_id

@@ -47,6 +47,15 @@ class SqliteQueue:
     def counts(self) -> Counts:
         return self._writer.counts
 
+    async def problem(self) -> str | None:
+        if self._writer.refusal is None:
+            return None
+        try:
+            await self._writer.do(_check_write)
+        except QueueUnavailable as error:
+            return str(error)
+        return None
+
     async def put(self, request: Request, *, start: bool = False, key: Key | None = None) -> Accepted:
         if key is not None:
             return await self._writer.do(lambda store: keys.put(store, request, start=start, key=key))
@@ -130,3 +139,9 @@ def depth_of(path: Path) -> int:
             return sum(connection.execute(named()["count"]).fetchone())
     except sqlite3.Error:
         return 0  # the next gateway says what is wrong with it
+
+
+def _check_write(store: Store) -> None:
+    """Have the next commit write a page, so that it shows whether the disk takes one."""
+    store.run("check_write")
+    store.run("end_write_check")

@@ -22,7 +22,7 @@ from posthouse.queue.receipt import (
     Receipt,
     Stage,
 )
-from posthouse.queue.store import Store, new_request_id, payload_of
+from posthouse.queue.store import Store, new_request_id, payload_of, text_of
 from posthouse.support import clock
 
 #: Told of what was accepted past the queue and never came to the agent.
@@ -151,7 +151,7 @@ def _receipt(row: tuple[Any, ...], stages: Sequence[tuple[Any, ...]]) -> Receipt
     return Receipt(
         sequence=sequence,
         request_id=request_id,
-        kind=kind,
+        kind=text_of(kind),
         payload=payload_of(payload)[0],
         epoch=epoch,
         accepted_at_utc=accepted_at,

@@ -173,7 +173,7 @@ class Store:
                 yield Row(
                     sequence=sequence,
                     request_id=request_id,
-                    kind=kind,
+                    kind=text_of(kind),
                     payload=read,
                     state=state,
                     epoch=epoch,
@@ -209,6 +209,11 @@ class Store:
 
     def _count(self, *, accepted: int = 0, running: int = 0) -> None:
         self.counts = Counts(self.counts.accepted + accepted, self.counts.running + running)
+
+
+def text_of(content: bytes) -> str:
+    """A column that another program may have written, as text that is shown to people."""
+    return content.decode(errors="replace")
 
 
 def payload_of(text: str | bytes) -> tuple[Mapping[str, Any], str | None]:

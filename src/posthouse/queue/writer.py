@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from posthouse.queue import opening
@@ -47,6 +48,10 @@ class Writer:
         self._closing = False
         #: As of the last commit.
         self.counts: Counts = store.counts
+        #: Why the last commit was refused; None since one wrote something.
+        self.refusal: str | None = None
+        self._file = _File(connection)
+        self._data_version: int = connection.execute("PRAGMA data_version").fetchone()[0]
         self._thread = threading.Thread(target=self._work, name="queue writer", daemon=True)
         self._thread.start()
 
@@ -86,19 +91,31 @@ class Writer:
             return batch
 
     def _commit(self, batch: list[_Job]) -> None:
+        changes = self._connection.total_changes
         try:
+            self._file.require()
             if self._connection.in_transaction:  # an undo that failed: nothing of it may be committed now
                 self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
+            self._notice_other_writers()
             for job in batch:
                 self._run(job)
             crashpoints.reach("queue commit")
             self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except Exception as error:  # noqa: BLE001 - without this thread every request would hang
             self._undo(batch, error)
             return
         crashpoints.reach("queue committed")
         self.counts = self._store.counts
+        if self._connection.total_changes > changes:
+            self.refusal = None
+
+    def _notice_other_writers(self) -> None:
+        """Count the rows again when another program has written to the file."""
+        version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._data_version:
+            self._data_version = version
+            self._store.recount()
 
     def _run(self, job: _Job) -> None:
         counts = self._store.counts
@@ -113,9 +130,10 @@ class Writer:
             self._connection.execute("ROLLBACK TO job")
         self._connection.execute("RELEASE job")
 
-    def _undo(self, batch: list[_Job], error: sqlite3.Error) -> None:
+    def _undo(self, batch: list[_Job], error: Exception) -> None:
         """Leave the connection usable: a full disk may be emptied."""
         self._store.counts = self.counts
+        self.refusal = str(_translated(error))
         for job in batch:
             job.error = job.error or _translated(error)
         try:
@@ -124,6 +142,32 @@ class Writer:
         except sqlite3.Error as refused:
             # The next batch tries again; until then every request is refused, and told why.
             error.add_note(f"and it could not be undone: {refused}")
+
+
+class _File:
+    """The database's file: SQLite goes on writing to one that was removed, and nobody finds it again."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+        self._identity = _identity(self._path)
+
+    def require(self) -> None:
+        """Raises:
+        QueueUnavailable: The file is not where it was.
+        """
+        try:
+            found = _identity(self._path)
+        except OSError as error:
+            raise QueueUnavailable(f"the queue can't be written: {self._path}: {error.strerror}") from error
+        if found != self._identity:
+            raise QueueUnavailable(
+                f"the queue can't be written: {self._path} was replaced; detach the gateway and attach it"
+            )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def _deliver(batch: list[_Job]) -> None:

@@ -7,7 +7,7 @@ when the call returns the content survives a power cut. Everything is created 06
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ def write_whole(path: Path, content: bytes, *, durable: bool, mode: int = 0o600)
     crashpoints.reach(f"write {path.name}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        with open(descriptor, "wb") as stream:
+        with _naming(path), open(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
             if durable:
@@ -51,7 +51,7 @@ def create_json(path: Path, value: Mapping[str, Any]) -> bool:
     crashpoints.reach(f"write {path.name}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with open(descriptor, "wb") as stream:
+        with _naming(path), open(descriptor, "wb") as stream:
             stream.write(encode_json(value))
             stream.flush()
             os.fsync(descriptor)
@@ -79,7 +79,8 @@ def append_line(path: Path, value: Mapping[str, Any]) -> None:
     line = (json.dumps(value, sort_keys=True, ensure_ascii=False) + "\n").encode()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(descriptor, line)
+        with _naming(path):
+            os.write(descriptor, line)
     finally:
         os.close(descriptor)
 
@@ -97,9 +98,21 @@ def sync_folder(path: Path) -> None:
     """Make renames and new names in *path* durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        with _naming(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors of the body carry *path*: those of write and fsync carry none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def size_of(folder: Path) -> int:

@@ -4,13 +4,17 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from posthouse.support import clock
+
+T = TypeVar("T")
 
 FIRST_DELAY_SECONDS = 1.0
 LAST_DELAY_SECONDS = 60.0
 _MAX_ERROR_CHARACTERS = 300
+#: Tasks come and go with agents; the oldest deaths are forgotten.
+_MAX_FAILURES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,7 @@ class Supervisor:
         self._log = log
         self._first_delay = first_delay_seconds
         self._last_delay = last_delay_seconds
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._failures: dict[str, Failure] = {}
 
     @property
@@ -64,9 +68,9 @@ class Supervisor:
         """
         return self._start(self._kept(name, work))
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run *work* once; an error that it ends with is logged."""
-        self._start(work)
+        return self._start(work)
 
     async def stop(self) -> None:
         """Cancel what runs, and return when all of it has ended."""
@@ -93,7 +97,9 @@ class Supervisor:
             self._set_running(name)
 
     def _died(self, name: str, error: Exception) -> None:
-        before = self._failures.get(name)
+        before = self._failures.pop(name, None)
+        while len(self._failures) >= _MAX_FAILURES:
+            del self._failures[next(iter(self._failures))]
         self._failures[name] = Failure(
             task=name,
             deaths=1 if before is None else before.deaths + 1,
@@ -107,13 +113,13 @@ class Supervisor:
         if (failure := self._failures.get(name)) is not None and not failure.is_running:
             self._failures[name] = replace(failure, is_running=True)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._log.error("a background task failed", exc_info=error)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from posthouse.errors import PosthouseError
+from posthouse.support import system_errors
 from posthouse.web import refusals, scopes
 from posthouse.web.body import read_json
 from posthouse.web.connection import WAITS
@@ -68,7 +69,7 @@ class _Application:
         except Exception as error:
             refusal = refusals.refusal_of(error, self._statuses)
             await (refusal or refusals.crashed())(scope, receive, send)
-            if refusal is None:
+            if refusal is None or _is_worth_a_log(error):
                 raise  # the server logs the traceback
         else:
             await answer(scope, receive, send)
@@ -92,9 +93,20 @@ class _Application:
             raise
         except ClientDisconnect:
             return Response(status_code=_NOBODY_LISTENS)
+        except Exception as error:
+            refused = system_errors.translated(error)
+            if refused is None:
+                raise
+            self._witness.refused(http.scope, refused)
+            raise refused from error
         if isinstance(answer, Response):
             return answer
         return Response(answer.model_dump_json(), route.success, media_type="application/json")
+
+
+def _is_worth_a_log(error: Exception) -> bool:
+    """Whether a refusal may be a fault of ours all the same, such as a path that is not there."""
+    return isinstance(error, system_errors.SystemRefused) and not error.is_plain
 
 
 async def _decode(route: Route, http: Request, names: Mapping[str, str]) -> object:

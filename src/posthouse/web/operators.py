@@ -6,6 +6,8 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from posthouse.contracts.operations_http import BackgroundFailure
+from posthouse.support.supervision import Supervisor
 from posthouse.web import exposition
 from posthouse.web.route import Route
 
@@ -75,8 +77,22 @@ def routes(
     )
 
 
+def failures_of(background: Supervisor) -> tuple[BackgroundFailure, ...]:
+    """The background tasks that died, as `/ready` tells them."""
+    return tuple(
+        BackgroundFailure(
+            task=one.task,
+            deaths=one.deaths,
+            error=one.error,
+            died_at_utc=one.died_at_utc,
+            is_running=one.is_running,
+        )
+        for one in background.failures
+    )
+
+
 async def ready(service: Any, _: None) -> Response:
-    readiness = service.operations.readiness()
+    readiness = await service.operations.readiness()
     return JSONResponse(readiness.model_dump(mode="json"), 200 if readiness.ready else 503)
 
 

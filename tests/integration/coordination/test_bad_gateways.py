@@ -151,7 +151,7 @@ def test_what_is_not_a_healthy_gateway_of_ours_is_named_with_the_remedy(
 
 def test_a_gateway_that_hangs_is_given_up_on(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody who asks is told so, however many they are."""
-    monkeypatch.setattr(gateways, "_HEALTH_SECONDS", 0.2)
+    monkeypatch.setattr(gateways, "HEALTH_SECONDS", 0.2)
     answers: list[Answer] = []
     with house.pretended(Pretender(None)):
         readers = [threading.Thread(target=lambda: answers.append(house.ask())) for _ in range(8)]
@@ -161,7 +161,7 @@ def test_a_gateway_that_hangs_is_given_up_on(house: House, monkeypatch: pytest.M
             reader.join()
 
     assert {one.status for one in answers} == {503}
-    assert all("did not answer within 0.2 s" in one.json["detail"] for one in answers)
+    assert all("did not answer its health check within 0.2 s" in one.json["detail"] for one in answers)
 
 
 def test_garbage_instead_of_an_answer_is_a_bad_gateway(house: House) -> None:

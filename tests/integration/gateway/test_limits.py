@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from posthouse.attaching import holder
 from posthouse.events.journal import Journal
 from posthouse.gateway import worker
 from posthouse.gateway.files import Publisher, live_attach
@@ -237,9 +238,10 @@ def test_a_read_only_file_system_is_a_clear_refusal(small_disk: Path) -> None:
         check=False,
     )
 
+    path = session.gateway_root / holder.LOCK
     assert (done.returncode, done.stderr) == (
         1,
-        f"gateway: {session.gateway_root} can't be written: Read-only file system\n",
+        f"gateway: read-only file system: {path}; mount it writable, then try again\n",
     )
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from posthouse.gateway.telling.notice import Whose, trial
 from posthouse.gateway.telling.targets import TargetFiles
 from posthouse.gateway.telling.teller import Surroundings, Teller
 from posthouse.support import processes
+from posthouse.support.supervision import Supervisor
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 Play = Callable[[Journal], Awaitable[None]]
@@ -99,6 +101,35 @@ def end(journal: Journal, request_id: str, stage: str = "completed") -> None:
 
 def requests(receiver: Receiver) -> list[str]:
     return [json.loads(body)["event"]["request_id"] for _, body in receiver.got]
+
+
+def test_a_target_whose_task_died_is_notified_of_everything_all_the_same(
+    around: Surroundings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task is started again where it stood; what it died at is not left out."""
+    around.files.add(["failed"], url=receiver.url)
+    deaths: list[int] = []
+    real = teller.notice_of
+
+    def dies_twice(*given: Any) -> Any:
+        if len(deaths) < 2:
+            deaths.append(1)
+            raise RecursionError("too deep")
+        return real(*given)
+
+    monkeypatch.setattr(teller, "notice_of", dies_twice)  # a stand-in: it does not die on demand
+    defaults = Supervisor.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "first_delay_seconds", 0.01)
+
+    async def story(journal: Journal) -> None:
+        end(journal, "one", "failed")
+        end(journal, "two", "failed")
+        await until(lambda: len(receiver.got) == 2)
+
+    play(around, story)
+
+    assert requests(receiver) == ["one", "two"]
 
 
 def test_a_webhook_gets_signed_notices_of_what_it_asked_for(around: Surroundings, receiver: Receiver) -> None:

@@ -1,6 +1,8 @@
 """The edge: exit codes and what is said on stderr."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,26 @@ def test_messages_use_the_name_it_was_called_by(
     monkeypatch.setattr("sys.argv", [called])
 
     assert main.program_name() == name
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "no space left on device: /d/f; free some space, then try again"),
+        (errno.EROFS, "read-only file system: /d/f; mount it writable, then try again"),
+        (
+            errno.ENOENT,
+            "no such file or folder: /d/f; it may have been removed, or its file system unmounted",
+        ),
+    ],
+)
+def test_what_the_disk_refuses_is_one_line_with_the_remedy(
+    failing: Failing, capsys: pytest.CaptureFixture[str], number: int, told: str
+) -> None:
+    """Nothing of it is unexpected."""
+    failing.with_(OSError(number, os.strerror(number), "/d/f"))
+
+    assert main.main(["agents", "list"]) == 1
+    assert capsys.readouterr() == ("", f"error: {told}\n")
+    assert main.main(["--json", "agents", "list"]) == 1
+    assert json.loads(capsys.readouterr().err) == {"error": {"code": "system_refused", "message": told}}

@@ -404,7 +404,7 @@ def test_a_row_that_can_not_be_carried_out_fails_with_its_reason(
             await until(lambda: texts(made) == ["/clear", "/new"] and is_at_rest(gateway))
             page = await gateway.book.read("gwreq-1", until=None, wait_seconds=0)
             assert page.state == "failed"
-            assert gateway.operations.readiness().ready
+            assert (await gateway.operations.readiness()).ready
 
     asyncio.run(story())
     before, bad, after = rows(made_session)

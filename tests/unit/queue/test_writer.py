@@ -1,15 +1,18 @@
 """The one thread that writes."""
 
 import asyncio
+import shutil
+import sqlite3
 import threading
 from pathlib import Path
 
 import pytest
 
-from posthouse.queue import Accepted, Counts, Request
+from posthouse.queue import Accepted, Counts, QueueUnavailable, Request, open_queue
 from posthouse.queue.opening import open_file
 from posthouse.queue.store import Store
 from posthouse.queue.writer import Writer
+from posthouse.support import crashpoints
 
 REQUEST = Request(kind="submit_prompt", payload={"prompt": "x"}, epoch=1)
 
@@ -83,3 +86,80 @@ def test_an_asker_that_gave_up_does_not_disturb_the_others(tmp_path: Path) -> No
         await writer.close()
 
     asyncio.run(story())
+
+
+def test_a_file_that_was_removed_refuses_until_it_is_back(tmp_path: Path) -> None:
+    """SQLite would go on writing to a file that nobody finds again."""
+    folder, away = tmp_path / "gateway", tmp_path / "away"
+    folder.mkdir()
+
+    async def story() -> list[str | None]:
+        queue = await open_queue(folder / "queue.sqlite")
+        await queue.put(REQUEST)
+        folder.rename(away)
+        with pytest.raises(QueueUnavailable, match="No such file or directory"):
+            await queue.put(REQUEST)
+        told = [await queue.problem()]
+        folder.mkdir()
+        (folder / "queue.sqlite").touch()
+        with pytest.raises(QueueUnavailable, match="was replaced"):
+            await queue.put(REQUEST)
+        shutil.rmtree(folder)
+        away.rename(folder)
+        told.append(await queue.problem())
+        assert (await queue.put(REQUEST)).depth == 2
+        await queue.close()
+        return told
+
+    gone, back = asyncio.run(story())
+    assert gone is not None
+    assert gone.startswith("the queue can't be written: ")
+    assert back is None
+
+
+def test_the_writer_outlives_an_error_that_nobody_expected(tmp_path: Path) -> None:
+    """The jobs of that commit fail, and the next one is done."""
+
+    async def story() -> None:
+        connection = open_file(tmp_path / "queue.sqlite")[0]
+        store = Store(connection)
+        writer = Writer(connection, store)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(crashpoints, "reach", _raise)  # a stand-in: nothing raises there on demand
+            with pytest.raises(MemoryError):
+                await writer.do(put)
+        assert writer.counts == Counts()
+
+        assert (await writer.do(put)).depth == 1
+        await writer.close()
+
+    asyncio.run(story())
+
+
+def test_rows_of_another_writer_are_counted(tmp_path: Path) -> None:
+    """The depth is never negative when they are refused."""
+    path = tmp_path / "queue.sqlite"
+
+    async def story() -> list[int]:
+        queue = await open_queue(path)
+        with sqlite3.connect(path) as other:
+            for table in (
+                "posthouse_requests (request_id, is_open) VALUES ('other', 1)",
+                "gateway_requests (request_id, request_kind, payload_json, state, accepted_at_utc,"
+                " managed_agent_instance_epoch) VALUES ('other', 'dance', '{}', 'accepted', '', 1)",
+            ):
+                other.execute(f"INSERT INTO {table}")
+        other.close()
+        row = await queue.next()
+        assert row is not None
+        depths = [queue.counts.depth]
+        await queue.refuse(row.request_id, "nobody can do that")
+        depths.append(queue.counts.depth)
+        await queue.close()
+        return depths
+
+    assert asyncio.run(story()) == [1, 0]
+
+
+def _raise(_: str) -> None:
+    raise MemoryError

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from posthouse import tools
-from posthouse.cli import believing, describe, gateways, humane, pieces
+from posthouse.cli import believing, describe, gateways, humane, pieces, troubles
 from posthouse.cli.call import Call
 from posthouse.cli.output import Cell, Output, encode
 from posthouse.cli.pieces import Finding
@@ -28,6 +28,7 @@ def doctor(call: Call) -> int:
         "logins": _logins(call.wiring),
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
+        "troubles": troubles.found(call.wiring),
         "broken_queues": _broken_queues(call.wiring),
         "unreadable_staged_mail": _unreadable_staged_mail(call.wiring),
         "notifiers_without_backoff": _notifiers_without_backoff(call.wiring),
@@ -200,6 +201,9 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
     output.line("\n".join(output.rendered(("state", "size", "folder"), folders)))
     output.line()
     output.line(_living(report["live"]))
+    for trouble in report["troubles"]:
+        for line in troubles.lines(trouble):
+            output.line(line)
     for told in report["packs"]:
         output.line(told)
     for one in report["drifting"]:

@@ -34,10 +34,13 @@ def submit(call: Call) -> int:
     question = asking.question_of(call)
     agent = call.agent()
     turnwork.headless_session(agent)
-    ticket = asking.ask(call.wiring, asking.running(agent, call.prog), question, Deadline(None))
+    found = asking.running(agent, call.prog)
+    ticket = asking.ask(call.wiring, found, question, Deadline(None))
     if ticket.carrier is not None:
         # Nobody else would carry it to its end.
         ticket.carrier.join()
+        if ticket.carrier.error is not None and not turnwork.was_ordered(found, ticket.turn_id):
+            raise ticket.carrier.error
     call.output.result(
         {
             "success": True,

@@ -11,6 +11,7 @@ from posthouse.coordination.following.tap import FROM_THE_START, Surroundings, T
 from posthouse.coordination.member import Member
 from posthouse.coordination.roster import Roster
 from posthouse.events.journal import Journal
+from posthouse.support.supervision import Supervisor
 
 #: What was heard is written down this often; after a kill the journal is read from there on.
 _SAVE_SECONDS = 30.0
@@ -35,7 +36,9 @@ class Hub:
         path: Path,
         port_of: Callable[[Member], Awaitable[int | None]],
         log: logging.Logger,
+        background: Supervisor | None = None,
     ) -> None:
+        self._background = background or Supervisor(log)
         self._journal = journal
         self._bookmarks = Bookmarks(path, journal)
         self._around = Surroundings(journal=journal, bookmarks=self._bookmarks, port_of=port_of)
@@ -61,7 +64,7 @@ class Hub:
         listener = Listener(agents)
         self._listeners.add(listener)
         if self._saving is None:
-            self._saving = asyncio.create_task(self._save_now_and_then())
+            self._saving = self._background.keep("places in gateways' events", self._save_now_and_then)
         try:
             self._open_taps(is_late=True)
             placed = [asyncio.create_task(tap.placed.wait()) for tap, _ in self._taps.values()]
@@ -117,7 +120,7 @@ class Hub:
         self._spawn(self._save())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+        task = self._background.spawn(work)
         self._resting.add(task)
         task.add_done_callback(self._resting.discard)
 
@@ -126,7 +129,7 @@ class Hub:
             agent_id = member.tracked_agent_id
             if agent_id not in self._taps and self._is_wanted(agent_id):
                 tap = Tap(member, self._around, is_late=is_late)
-                self._taps[agent_id] = (tap, asyncio.create_task(tap.run()))
+                self._taps[agent_id] = (tap, self._background.keep(f"events of agent {agent_id}", tap.run))
 
     def _part(self, agent_id: str, tap: Tap, task: asyncio.Task[None]) -> None:
         del self._taps[agent_id]

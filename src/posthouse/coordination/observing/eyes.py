@@ -1,19 +1,23 @@
 """The TUIs that are looked at from here: each from the first question until nobody has asked for a while."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from posthouse import driving, tools
 from posthouse.coordination.observing.eye import Eye
 from posthouse.errors import PosthouseError, Unavailable
 from posthouse.sessions.session import Session
+from posthouse.support.supervision import Supervisor
 
 #: Whoever asks again within this finds the belief and its history as they were.
 IDLE_SECONDS = 120.0
 #: Eyes that nobody looks through; beyond this the one that was asked for least lately is closed.
 MAX_IDLE = 64
+_log = logging.getLogger(__name__)
 
 
 class CannotLook(Unavailable):
@@ -29,14 +33,14 @@ class _Held:
     timer: asyncio.TimerHandle | None = field(default=None)
 
 
-def eye_on(session: Session) -> Eye:
-    """An eye that is still closed.
+def eye_on(session: Session, background: Supervisor | None = None) -> Eye:
+    """An eye that is still closed; *background* restarts what it runs.
 
     Raises:
         CannotLook: Its backend is only shown, or its tool is not known here.
     """
     try:
-        return Eye(driving.of(session), tools.load(session.manifest.tool))
+        return Eye(driving.of(session, background), tools.load(session.manifest.tool))
     except PosthouseError as error:
         raise CannotLook(str(error)) from error
 
@@ -45,10 +49,15 @@ class Eyes:
     """At most one eye on each session."""
 
     def __init__(
-        self, *, idle_seconds: float = IDLE_SECONDS, make: Callable[[Session], Eye] = eye_on
+        self,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        make: Callable[[Session], Eye] | None = None,
+        background: Supervisor | None = None,
     ) -> None:
         self._idle_seconds = idle_seconds
-        self._make = make
+        self._background = background or Supervisor(_log)
+        self._make = make or partial(eye_on, background=self._background)
         #: By manifest, those asked for least lately first.
         self._held: dict[str, _Held] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -108,7 +117,7 @@ class Eyes:
             held.timer.cancel()
         if self._held.get(path) is held:
             del self._held[path]
-        task = asyncio.create_task(_closed(held.opening))
+        task = self._background.spawn(_closed(held.opening))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 

@@ -124,7 +124,8 @@ class AgentTurns:
             # From here on the gateway has it; a server that finds no id of it calls it off.
             self.book.waiting = record
             self._follower.follow(record)
-            await self.book.wait(record)
+            with suppress(OSError):  # it is accepted: a refusal now would be followed by its answer
+                await self.book.wait(record)
             crashpoints.reach("turn admitted")
         return record
 
@@ -159,9 +160,9 @@ class AgentTurns:
             await asyncio.to_thread(telling.turn_of(waiting).interrupt)
             return await asyncio.to_thread(telling.seen, waiting)
         request_id = waiting.diagnostics.get(GATEWAY_REQUEST)
-        gateway = await self._follower.gateway() if request_id else None
-        if gateway is not None and request_id is not None:
-            with suppress(PosthouseError):  # it would only find out later that the turn was called off
+        with suppress(PosthouseError):  # it would only find out later that the turn was called off
+            gateway = await self._follower.gateway() if request_id else None
+            if gateway is not None and request_id is not None:
                 await admission.take_back(gateway, request_id)
         return final
 
@@ -190,7 +191,8 @@ class AgentTurns:
             raise NotOperable(str(error)) from error
         self._follower.follow(record)  # first: whatever the disk says now, its end is recorded
         running = await asyncio.to_thread(telling.seen, record)
-        await (self.book.promote(running) if self._is_waiting(record) else self.book.mark(running))
+        with suppress(OSError):  # it runs: a refusal now would be followed by its answer
+            await (self.book.promote(running) if self._is_waiting(record) else self.book.mark(running))
         self._follower.began(running)
         return running
 

@@ -69,10 +69,14 @@ class Book:
         self._forget(record)
 
     async def drop(self, record: mf.TurnRecord) -> None:
-        """Forget a turn that was never accepted."""
-        await asyncio.to_thread(self._store.drop, record, self._mark_of(record))
+        """Forget a turn that was never accepted.
+
+        If its files can't be removed, the next server finds them, and ends the turn as one that never began.
+        """
+        mark = self._mark_of(record)
         (await self._records()).pop(record.turn_id, None)
         self._forget(record)
+        await asyncio.to_thread(self._store.drop, record, mark)
 
     async def recover(self) -> None:
         """Find the turns that an earlier server did not see the end of."""

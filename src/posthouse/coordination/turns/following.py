@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from posthouse.contracts import managed_agent_files as mf
@@ -10,6 +11,7 @@ from posthouse.coordination.gateways import LiveGateway
 from posthouse.coordination.turns import admission, starting, telling
 from posthouse.coordination.turns.book import Book
 from posthouse.errors import PosthouseError, Unavailable
+from posthouse.support.supervision import Supervisor
 from posthouse.turns import runner
 
 T = TypeVar("T")
@@ -33,7 +35,15 @@ class NoGatewayNow(Unavailable):
 class Follower:
     """Sees to it that every turn of one book gets its last record. The lock is the agent's own."""
 
-    def __init__(self, book: Book, log: logging.Logger, tell: Tell, gateway: FindGateway) -> None:
+    def __init__(
+        self,
+        book: Book,
+        log: logging.Logger,
+        tell: Tell,
+        gateway: FindGateway,
+        background: Supervisor | None = None,
+    ) -> None:
+        self._background = background or Supervisor(log)
         self.lock = asyncio.Lock()
         self.gateway = gateway
         self._book = book
@@ -47,7 +57,8 @@ class Follower:
         before = self._followed.get(record.turn_id)
         if before is not None:
             before.cancel()
-        task = self._followed[record.turn_id] = self.spawn(self._to_the_end(record))
+        task = self._background.keep(f"turn {record.turn_id}", partial(self._to_the_end, record))
+        self._followed[record.turn_id] = task
         task.add_done_callback(lambda ended: self._forget(record.turn_id, ended))
 
     def began(self, record: mf.TurnRecord) -> None:
@@ -90,9 +101,10 @@ class Follower:
 
     async def close(self) -> None:
         """Stop following. Turns go on; the next server finds them."""
-        for task in self._tasks:
+        tasks = [*self._tasks, *self._followed.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _to_the_end(self, record: mf.TurnRecord) -> None:
         delay = _RETRY_SECONDS

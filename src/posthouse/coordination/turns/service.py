@@ -19,6 +19,7 @@ from posthouse.driving.adapter import Prompt
 from posthouse.errors import InvalidInput, PosthouseError
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
+from posthouse.support.supervision import Supervisor
 from posthouse.terminal import session as terminal
 
 #: A server that starts serves after this at the latest; what is not settled by then goes on beside it.
@@ -42,7 +43,9 @@ class HeadlessTurns:
         is_live: Callable[[Member], bool],
         gateway_of: Callable[[str], Awaitable[LiveGateway | None]],
         tell: Tell,
+        background: Supervisor | None = None,
     ) -> None:
+        self._background = background or Supervisor(log)
         self._store = store
         self._log = log
         self._is_live = is_live
@@ -53,7 +56,9 @@ class HeadlessTurns:
     async def open(self) -> None:
         """Find out what became of turns that an earlier server left."""
         left = await asyncio.to_thread(self._store.agents)
-        recoveries = [asyncio.create_task(self._of(agent).recover()) for agent in left]
+        recoveries = [
+            self._background.keep(f"recovery of agent {agent}", self._of(agent).recover) for agent in left
+        ]
         if recoveries:
             await asyncio.wait(recoveries, timeout=_RECOVERY_SECONDS)
 
@@ -168,7 +173,9 @@ class HeadlessTurns:
     def _of(self, agent: str) -> AgentTurns:
         if agent not in self._agents:
             book = Book(agent, self._store)
-            follower = Follower(book, self._log, self._tell, partial(self._gateway_of, agent))
+            follower = Follower(
+                book, self._log, self._tell, partial(self._gateway_of, agent), self._background
+            )
             self._agents[agent] = AgentTurns(book, follower)
         return self._agents[agent]
 

@@ -5,6 +5,7 @@ that may not be over in two files of each agent. A record that can't be read cou
 says so.
 """
 
+import errno
 import logging
 import re
 from pathlib import Path
@@ -41,7 +42,7 @@ class Store:
         return self._read(self._root / agent / mf.AUTHORITY, mf.Authority)
 
     def write_authority(self, authority: mf.Authority) -> None:
-        folder = files.private_folder(self._root / authority.tracked_agent_id)
+        folder = self._folder(self._root / authority.tracked_agent_id)
         files.write_json(folder / mf.AUTHORITY, strict.plain(authority), durable=True)
 
     def marked(self, agent: str, mark: Mark) -> mf.ActiveTurn | None:
@@ -65,7 +66,7 @@ class Store:
 
     def mark(self, record: mf.TurnRecord, mark: Mark) -> None:
         """Say which turn may not be over, and what is known of it."""
-        folder = files.private_folder(self._root / record.tracked_agent_id)
+        folder = self._folder(self._root / record.tracked_agent_id)
         files.write_json(folder / mark, strict.plain(record.running()), durable=True)
 
     def end(self, record: mf.TurnRecord, mark: Mark) -> None:
@@ -84,8 +85,18 @@ class Store:
 
     def _write(self, record: mf.TurnRecord) -> None:
         path = self._path(record)
-        files.private_folder(path.parent)
+        self._folder(path.parent)
         files.write_json(path, strict.plain(record), durable=True)
+
+    def _folder(self, path: Path) -> Path:
+        """Make a folder below the server's own.
+
+        Raises:
+            OSError: It can't be made. The server's own is never made again: its other files went with it.
+        """
+        if not self._root.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(self._root.parent))
+        return files.private_folder(path)
 
     def _path(self, record: mf.TurnRecord) -> Path:
         return self._root / record.tracked_agent_id / mf.TURNS / f"{record.turn_id}.json"

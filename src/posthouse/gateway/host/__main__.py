@@ -13,14 +13,16 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.gateway.host import keeper
-from posthouse.support import crashpoints, exiting, locks, running_log
+from posthouse.support import crashpoints, exiting, locks, running_log, system_errors
 from posthouse.support.files import private_folder
+from posthouse.support.supervision import Supervisor
 
 #: Whoever only asks holds the lock for an instant, which must not turn a starting host away.
 _LOCK_SECONDS = 1.0
@@ -52,13 +54,18 @@ def live(runtime_root: Path, beats: int | None = None) -> int:
 
     *beats* is where its keeper hears its heartbeat; None without a keeper.
     """
-    lock = private_folder(roll.folder_of(runtime_root)) / gh.LOCK
     try:
+        lock = private_folder(roll.folder_of(runtime_root)) / gh.LOCK
         with locks.hold(lock, wait_seconds=_LOCK_SECONDS):
             _run(runtime_root, beats)
     except locks.LockHeld as held:
         sys.stderr.write(f"gateway host: process {held.holder} is the host of {runtime_root} already\n")
         return keeper.REFUSED
+    except OSError as error:
+        if (refused := system_errors.translated(error)) is None:
+            raise
+        sys.stderr.write(f"gateway host: {refused}\n")
+        return 1
     return 0
 
 
@@ -87,20 +94,21 @@ async def _serve(runtime_root: Path, beats: int | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     log = running_log.open_log(roll.folder_of(runtime_root) / gh.LOG, on_rotate=serving.move_output)
-    beating = None if beats is None else asyncio.create_task(keeper.beat(beats))
+    background = Supervisor(log)
+    if beats is not None:
+        background.keep("heartbeat", partial(keeper.beat, beats))
     host = Host(runtime_root, log)
     server = await Control(host, log).serve(listen(runtime_root))
     log.info("host started", extra={"pid": os.getpid()})
-    resuming = asyncio.create_task(host.resume())
+    resuming = background.keep("taking up gateways", host.resume)
     await stopping.wait()
     exiting.end_within(_STOP_SECONDS)
     server.close()
     resuming.cancel()
     await host.close()
     log.info("host stopped", extra={"pid": os.getpid()})
+    await background.stop()
     running_log.close_log(log)
-    if beating is not None:
-        beating.cancel()
     exiting.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
 
 

@@ -32,8 +32,10 @@ class Host:
         """Serve again what was served last. Returns when each has been tried once; none waits for another."""
         seats = await asyncio.to_thread(roll.read, self._runtime_root)
         for seat in seats:
-            self._tenants[seat.gateway_root] = Tenant(seat, self._log)
-        failures = await asyncio.gather(*[tenant.tried() for tenant in self._tenants.values()])
+            if seat.gateway_root not in self._tenants:  # an earlier try may have died half-way
+                self._tenants[seat.gateway_root] = Tenant(seat, self._log)
+        tenants = [self._tenants[seat.gateway_root] for seat in seats]
+        failures = await asyncio.gather(*[tenant.tried() for tenant in tenants])
         for seat, failure in zip(seats, failures, strict=True):
             if isinstance(failure, SessionNotFound | AlreadyServed):
                 # Its session was removed, or has found another process: there is nothing to try again.

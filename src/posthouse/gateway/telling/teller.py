@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from posthouse.contracts import telling_files as tf
@@ -23,6 +24,7 @@ from posthouse.gateway.telling.outcome import Outcome, delay_after, refused
 from posthouse.gateway.telling.targets import TargetFiles
 from posthouse.sessions.session import Session
 from posthouse.support import clock
+from posthouse.support.supervision import Supervisor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +73,13 @@ class Teller:
         journal: Journal,
         audience: Audience,
         log: logging.Logger,
+        background: Supervisor | None = None,
     ) -> None:
         self._around = around
         self._journal = journal
         self._audience = audience
         self._log = log
+        self._background = background or Supervisor(log)
         self._stamp: tuple[int, int] | None = None
         self._look: asyncio.Handle | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -114,21 +118,23 @@ class Teller:
         self._stamp = self._around.files.stamp()
         try:
             targets = {target.target_id: target for target in self._around.files.read()}
-        except InvalidInput as error:
-            self._log.error("nobody is told of anything", extra={"error": str(error)})
+        except (InvalidInput, OSError) as error:
+            self._log.error("notification targets can't be read", extra={"error": str(error)})
             return
         for target_id in self._running.keys() - targets.keys():
             self._running.pop(target_id).cancel()
         for target_id in targets.keys() - self._running.keys():
             follower = _Follower(targets[target_id], self._around, self._log, self.attempts)
-            reader = self._audience.reader(follower.take_place(before))
-            self._running[target_id] = asyncio.create_task(self._follow(follower, reader))
+            follower.take_place(before)
+            self._running[target_id] = self._background.keep(
+                f"notifications to {target_id}", partial(self._follow, follower, before)
+            )
 
-    async def _follow(self, follower: "_Follower", reader: Reader) -> None:
+    async def _follow(self, follower: "_Follower", before: int) -> None:
+        """Notify one target until cancelled; a restart goes on after what it was notified of last."""
+        reader = self._audience.reader(follower.take_place(before))
         try:
             await follower.run(reader)
-        except Exception:  # noqa: BLE001 - a fault in telling one target is logged, and the others go on
-            self._log.exception("a target is no longer told")
         finally:
             reader.close()
 

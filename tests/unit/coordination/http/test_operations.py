@@ -85,7 +85,7 @@ def test_it_is_ready_until_it_is_about_to_end(tmp_path: Path) -> None:
         server.stopping.set()
         second = await call(asked, "GET", "/ready")
 
-        known = {"live_agents": 1, "record_problems": 1}
+        known = {"live_agents": 1, "record_problems": 1, "background_failures": []}
         assert (first.status, first.body) == (200, {"ready": True, "reason": None, **known})
         reason = "the server is about to end"
         assert (second.status, second.body) == (503, {"ready": False, "reason": reason, **known})

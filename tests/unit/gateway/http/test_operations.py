@@ -46,6 +46,7 @@ def test_a_gateway_is_ready_when_its_agent_would_get_a_prompt(opened: Opener) ->
                 "request_admission": "blocked_unavailable",
                 "agent": "unavailable",
                 "queue_depth": 0,
+                "background_failures": [],
             },
         )
         assert (present.status_code, json.loads(text(present))) == (
@@ -56,6 +57,7 @@ def test_a_gateway_is_ready_when_its_agent_would_get_a_prompt(opened: Opener) ->
                 "request_admission": "open",
                 "agent": "idle",
                 "queue_depth": 0,
+                "background_failures": [],
             },
         )
 
