@@ -114,7 +114,8 @@ class Turn:
             return
         stopping.send(run, self.turn_id, signal.SIGKILL)
         # A living bridge writes the exit code now. One that is stopped goes the same way.
-        left = processes.wait_gone([run.runner], seconds=_BRIDGE_END_SECONDS)
+        bridge = [run.runner] if stopping.is_bridge(run, self.turn_id) else []
+        left = processes.wait_gone(bridge, seconds=_BRIDGE_END_SECONDS)
         processes.signal_all(left, signal.SIGKILL)
         processes.wait_gone(left, seconds=_BRIDGE_END_SECONDS)
 
