@@ -74,7 +74,7 @@ def test_a_stop_does_not_kill_what_a_forged_turn_record_names(
     folder = next(_session_root(posthouse, launched).rglob(f"{turn}/run.json")).parent
     named = processes.identify(stranger.pid)
     assert named is not None
-    record = {"boot_id": processes.boot_id()}
+    record: dict[str, Any] = {"boot_id": processes.boot_id()}
     for role in ("runner", "child"):
         record |= {f"{role}_pid": named.pid, f"{role}_start_ticks": named.start_ticks}
     (folder / "run.json").write_text(json.dumps(record))

@@ -40,7 +40,7 @@ def running(runtime_root: Path) -> Instance | None:
         return None
     for path in servers.glob(f"*/{cf.CURRENT_INSTANCE}"):
         try:
-            instance = strict.decode(untrusted_files.read_bytes(path), Instance)
+            instance = strict.decode(untrusted_files.read_own_bytes(path), Instance)
         except (OSError, ValueError):  # left by another one, or just being written
             continue
         if instance.pid == pid:

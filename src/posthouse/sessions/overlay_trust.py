@@ -15,12 +15,11 @@ from pathlib import Path
 
 from posthouse.contracts import names
 from posthouse.errors import Denied, NotFound
-from posthouse.support import files
+from posthouse.support import files, ownership, untrusted_files
 
 _RECORDS = "trusted-overlays"
 _ID_FILE = "posthouse-trust-id"
 _MAX_ID_BYTES = 200
-_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 #: What holds state in an overlay. None of it belongs into a repository.
 _STATE = ("runtime", "mailbox", "jobs")
 _GITIGNORE = "".join(f"/{name}/\n" for name in _STATE) + f"/{_ID_FILE}\n"
@@ -61,12 +60,8 @@ def check_folder(folder: Path, *, follow_link: bool) -> None:
         raise UnsafeFolder(f"{folder} is a symbolic link; state is only kept in a real folder")
     if not stat.S_ISDIR(found.st_mode):
         raise UnsafeFolder(f"{folder} is not a folder")
-    if found.st_uid not in (os.geteuid(), 0):
-        raise UnsafeFolder(
-            f"{folder} belongs to user {found.st_uid}, not to you; what is in it could run commands as you"
-        )
-    if found.st_mode & _OTHERS_MAY_WRITE:
-        raise UnsafeFolder(f"{folder} can be written by other users; run: chmod go-w {folder}")
+    if (problem := ownership.problem(folder, found)) is not None:
+        raise UnsafeFolder(problem)
 
 
 def check_overlay(overlay: Path) -> None:
@@ -132,11 +127,10 @@ def untrust(overlay: Path, anchor: Path) -> None:
 
 def listed(anchor: Path) -> list[TrustedOverlay]:
     """Every record, in the order of the paths."""
-    import json
 
     found = []
     for record in (anchor / _RECORDS).glob("*.json"):
-        overlay = Path(json.loads(record.read_bytes())["overlay"])
+        overlay = Path(untrusted_files.read_own_json(record)["overlay"])
         found.append(TrustedOverlay(overlay=overlay, is_current=_is_trusted(overlay, record)))
     return sorted(found, key=lambda one: one.overlay)
 
@@ -155,10 +149,9 @@ def _record_path(overlay: Path, anchor: Path) -> Path:
 
 
 def _is_trusted(overlay: Path, record: Path) -> bool:
-    import json
 
     try:
-        kept = json.loads(record.read_bytes())
+        kept = untrusted_files.read_own_json(record)
     except FileNotFoundError:
         return False
     found = _read_id(overlay / _ID_FILE)

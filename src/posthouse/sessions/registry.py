@@ -140,7 +140,7 @@ class Registry:
         try:
             if path.stat().st_size > _MAX_RECORD_BYTES:
                 raise ValueError("it is larger than a record can be")
-            payload = strict.parse(untrusted_files.read_bytes(path))
+            payload = strict.parse(untrusted_files.read_own_bytes(path))
             if not isinstance(payload, dict):
                 raise ValueError("it is not a JSON object")
             record = strict.convert(upgrade(payload), Record)

@@ -24,7 +24,7 @@ class BadVariable(InvalidInput):
 def read(root: Path) -> dict[str, str]:
     """The values of the session at *root*; empty when it has none."""
     try:
-        stored = untrusted_files.read_json(root / _FILE)
+        stored = untrusted_files.read_own_json(root / _FILE)
     except FileNotFoundError:
         return {}
     return {str(name): str(value) for name, value in stored.items()}
@@ -58,7 +58,7 @@ def collect(
 def parse_env_file(path: Path) -> dict[str, str]:
     """Read `K=V` lines; `export`, blank lines, `#` comments and surrounding quotes are understood."""
     try:
-        lines = untrusted_files.read_text(path, follow=True).splitlines()
+        lines = untrusted_files.read_own_bytes(path, follow=True).decode().splitlines()
     except (OSError, ValueError) as error:
         raise BadVariable(f"env file {path} can't be read: {error}") from error
     values: dict[str, str] = {}
