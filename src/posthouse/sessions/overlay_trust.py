@@ -5,16 +5,18 @@ an overlay with all of them, and another user can put one into a shared parent f
 overlay is used only when it belongs to this user and when this user has said once that it is theirs. The
 record of that is kept in the user's own configuration folder. It names the overlay's path and a random id
 that is written into the overlay, so that it holds neither for a copy elsewhere nor for another overlay at
-the same path.
+the same path. State that git tracks is refused even there: a `git pull` would bring more of it.
 """
 
 import os
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from posthouse.contracts import names
 from posthouse.errors import Denied, NotFound
+from posthouse.sessions import git_index
 from posthouse.support import files, ownership, untrusted_files
 
 _RECORDS = "trusted-overlays"
@@ -29,6 +31,12 @@ class UnsafeFolder(Denied):
     """A folder of state belongs to another user, can be written by others, or is a link."""
 
     code = "unsafe_folder"
+
+
+class TrackedState(Denied):
+    """A git repository tracks files of an overlay's state."""
+
+    code = "tracked_state"
 
 
 class UntrustedOverlay(Denied):
@@ -74,12 +82,32 @@ def check_overlay(overlay: Path) -> None:
         check_folder(folder, follow_link=False)
 
 
+def check_not_tracked(overlay: Path) -> None:
+    """Accept *overlay* when no repository tracks its state, which a `git pull` could then add to or change.
+
+    Raises:
+        TrackedState: One does.
+        UnreadableIndex: It is not known whether one does.
+    """
+    tracked = [path.relative_to(overlay) for path in git_index.tracked_below(overlay)]
+    state = [path for path in tracked if path.parts[0] in (*_STATE, _ID_FILE)]
+    if state:
+        more = f" and {len(state) - 1} more" if len(state) > 1 else ""
+        tops = " ".join(sorted({path.parts[0] for path in state}))
+        raise TrackedState(
+            f"git tracks state of the project overlay {overlay}: {state[0]}{more}. What others commit there "
+            f"could run commands as you. See what it holds, then run: "
+            f"cd {shlex.quote(str(overlay))} && git rm -r --cached {tops}, and remove or keep the files"
+        )
+
+
 def require_trust(overlay: Path, anchor: Path) -> None:
     """Accept *overlay* when this user has trusted it; *anchor* is the user's configuration folder.
 
     Raises:
         UnsafeFolder: Others can change it.
         UntrustedOverlay: The user has not said that it is theirs.
+        TrackedState, UnreadableIndex: A `git pull` could change its state.
     """
     check_overlay(overlay)
     if not _is_trusted(overlay, _record_path(overlay, anchor)):
@@ -88,6 +116,7 @@ def require_trust(overlay: Path, anchor: Path) -> None:
             f"is in it can run commands as you. If it is yours, run: posthouse project trust {overlay.parent}"
             f" - to ignore it, set {names.RUNTIME_DIR} and {names.MAILBOX_DIR}."
         )
+    check_not_tracked(overlay)
 
 
 def trust(overlay: Path, anchor: Path) -> None:
@@ -96,10 +125,12 @@ def trust(overlay: Path, anchor: Path) -> None:
     Raises:
         NotFound: There is no overlay.
         UnsafeFolder: Others can change it.
+        TrackedState, UnreadableIndex: A `git pull` could change its state.
     """
     if not (overlay / names.OVERLAY_CONFIG).is_file():
         raise NotFound(f"{overlay} is not a project overlay: it has no {names.OVERLAY_CONFIG}")
     check_overlay(overlay)
+    check_not_tracked(overlay)
     keep_state_out_of_git(overlay)
     record = _record_path(overlay, anchor)
     if _is_trusted(overlay, record):
