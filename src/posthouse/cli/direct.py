@@ -5,7 +5,7 @@ import threading
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from posthouse.errors import Conflict, PosthouseError
+from posthouse.errors import Conflict
 from posthouse.sessions.session import Session
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Carrier:
     """
 
     def __init__(self, found: Session, prompt: "Prompt", *, ready_seconds: float) -> None:
-        self.error: PosthouseError | None = None
+        self.error: Exception | None = None
         self._thread = threading.Thread(
             target=self._run, args=(_carry(found, prompt, ready_seconds),), daemon=True
         )
@@ -47,6 +47,7 @@ class Carrier:
 
         Raises:
             PosthouseError: It was not carried out.
+            Exception: A fault of ours.
         """
         self.join()
         if self.error is not None:
@@ -55,7 +56,7 @@ class Carrier:
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             asyncio.run(work)
-        except PosthouseError as error:
+        except Exception as error:  # noqa: BLE001 - raised in `finish`: nobody reads a thread's traceback
             self.error = error
 
 
