@@ -37,6 +37,10 @@ class UnsafeFile(InvalidInput, ValueError):
     code = "unsafe_file"
 
 
+class NotOwnFile(UnsafeFile):
+    """Others could have written the file. With other rights or another owner it may well be good."""
+
+
 class BadJson(InvalidInput, ValueError):
     """The content is not JSON, or is nested too deeply."""
 
@@ -87,14 +91,15 @@ def read_own_bytes(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: boo
     """All of *path*, which only this user and root can change.
 
     Raises:
-        UnsafeFile: As `read_bytes`, or others could have written it; the message says what to do.
+        NotOwnFile: Others could have written it; the message says what to do.
+        UnsafeFile: As `read_bytes`.
         OSError: It is missing, or not readable.
     """
     with open_file(path, follow=follow) as stream:
         folder = (path.resolve() if follow else path).parent
         problem = ownership.problem(path, os.fstat(stream.fileno())) or ownership.folder_problem(folder)
         if problem is not None:
-            raise UnsafeFile(problem)
+            raise NotOwnFile(problem)
         return _content(path, stream, max_bytes)
 
 
