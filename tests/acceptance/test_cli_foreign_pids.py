@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from posthouse.support import processes
+from posthouse.support import locks, processes
+from posthouse.testing.waiting import wait_for
 
 if TYPE_CHECKING:
     from tests.acceptance.conftest import Commands
@@ -37,6 +39,16 @@ def _plant(path: Path, pid: int) -> None:
         path.write_text(str(pid))
 
 
+@pytest.fixture
+def host_ended(posthouse: "Commands") -> Iterator[None]:
+    """Ends the host that a test started; agents that end leave it running."""
+    yield
+    lock = posthouse.folder / "runtime" / "gateway-host" / "host.lock"
+    locks.signal_holder(lock, signal.SIGTERM)
+    wait_for(lambda: locks.holder(lock) is None)
+
+
+@pytest.mark.usefixtures("host_ended")
 @pytest.mark.parametrize("is_hosted", [False, True], ids=["a process of its own", "hosted"])
 def test_detach_and_stop_end_the_gateway_and_no_other_process(
     posthouse: "Commands", stranger: "subprocess.Popen[bytes]", is_hosted: bool
