@@ -458,3 +458,20 @@ def test_waiting_ends_when_the_program_of_a_tui_dies(posthouse: "Commands") -> N
 
     assert died.returncode == 12
     assert "one: unknown" in died.stderr
+
+
+def test_a_record_with_open_rights_is_named_and_kept(posthouse: "Commands") -> None:
+    """The list says what to do, nothing takes its name, and clean-up does not remove it."""
+    _launch(posthouse, "one", "--headless")
+    [record] = posthouse.folder.glob("registry/live_agents/*/record.json")
+    record.chmod(0o646)
+    wanted = f"{record} can be written by other users; run: chmod go-w {record}"
+
+    listed = posthouse.run("agents", "list")
+    again = posthouse.run("agents", "launch", "--tool", "scripted", "--name", "one", "--headless")
+    posthouse.ok("agents", "cleanup")
+    record.chmod(0o600)
+
+    assert wanted in listed.stderr
+    assert (again.returncode != 0, wanted in again.stderr) == (True, True)
+    assert [one["agent_name"] for one in posthouse.json("agents", "list")["agents"]] == ["one"]

@@ -80,3 +80,35 @@ def test_an_overlay_is_made_listed_and_forgotten(posthouse: "Commands") -> None:
     posthouse.ok("project", "untrust")
     assert posthouse.run("tokens", "list").returncode != 0
     assert "no trusted overlays" in posthouse.ok("project", "list")
+
+
+def test_state_that_a_pull_brings_into_a_trusted_overlay_is_refused(posthouse: "Commands") -> None:
+    """Trust is for what this user keeps there; what others commit is named, with the way out."""
+    for name in _ROOTS:
+        del posthouse.environment[name]
+    origin = posthouse.folder / "origin"
+    origin.mkdir()
+    _git(origin, "init", "-q")
+    (origin / "README").write_text("harmless\n")
+    _git(origin, "add", "-A")
+    _git(origin, "commit", "-q", "-m", "harmless")
+    _git(posthouse.folder, "clone", "-q", "origin", "clone")
+    posthouse.workdir = posthouse.folder / "clone"
+    overlay = posthouse.workdir / ".houmao"
+    posthouse.ok("project", "init")
+    before = posthouse.run("tokens", "list")
+    planted = origin / ".houmao" / "runtime" / "houmao_servers" / "tokens" / "admin" / "planted"
+    planted.parent.mkdir(parents=True)
+    planted.write_text("known to the author, and long enough to be one\n")
+    _git(origin, "add", "-A")
+    _git(origin, "commit", "-q", "-m", "hostile")
+    _git(posthouse.workdir, "pull", "-q")
+
+    for words in (("tokens", "list"), ("agents", "list"), ("project", "trust"), ("serve", "--port", "0")):
+        refused = posthouse.run(*words)
+
+        assert refused.returncode != 0, words
+        assert f"git tracks state of the project overlay {overlay}: runtime/" in refused.stderr, words
+        assert "git rm -r --cached runtime" in refused.stderr, words
+    _git(posthouse.workdir, "rm", "-q", "-r", ".houmao/runtime")
+    assert posthouse.ok("tokens", "list") == before.stdout

@@ -1,15 +1,18 @@
-"""SECURITY.md names the test of each claim: those tests exist."""
+"""SECURITY.md and docs/evidence.md name the test of each claim: those tests exist."""
 
 import ast
 import re
 from pathlib import Path
 
+import pytest
+
 PROJECT = Path(__file__).parents[2]
 _NAMED = re.compile(r"`((?:acceptance|integration|unit)/[\w/]+\.py|…)(?:::(\w+))?`")
 
 
-def test_every_named_test_exists() -> None:
-    text = (PROJECT / "SECURITY.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("document", ["SECURITY.md", "docs/evidence.md"])
+def test_every_named_test_exists(document: str) -> None:
+    text = (PROJECT / document).read_text(encoding="utf-8")
     missing, path, count = [], "", 0
     for file, function in _NAMED.findall(text):
         path = path if file == "…" else file

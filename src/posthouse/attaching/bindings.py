@@ -20,7 +20,7 @@ from posthouse.terminal import session as terminal
 def recorded(session: Session) -> gf.CurrentInstance | None:
     """What `run/current-instance.json` says, if it says something valid."""
     try:
-        content = untrusted_files.read_bytes(session.gateway_root / gf.CURRENT_INSTANCE)
+        content = untrusted_files.read_own_bytes(session.gateway_root / gf.CURRENT_INSTANCE)
         return strict.decode(content, gf.CurrentInstance)
     except (FileNotFoundError, ValueError):
         return None

@@ -21,23 +21,18 @@ def holder_of(gateway_root: Path) -> int | None:
 
 def end(gateway_root: Path) -> int | None:
     """End the live gateway: SIGTERM, after 5 s SIGKILL. Its pid, or None when there was none."""
-    pid = holder_of(gateway_root)
-    if pid is None:
+    opened = locks.open_holder(gateway_root / LOCK)
+    if opened is None:
         return None
+    pid, descriptor = opened
     try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
-    try:
-        # Asked again: from here on the descriptor stands for that very process, whatever happens to its pid.
-        if holder_of(gateway_root) != pid:
-            return None
-        signal.pidfd_send_signal(descriptor, signal.SIGTERM)
-        if not processes.wait_exit(pid, seconds=_TERM_SECONDS):
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-            processes.wait_exit(pid, seconds=_KILL_SECONDS)
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+            if not processes.wait_ended(descriptor, seconds=_TERM_SECONDS):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                processes.wait_ended(descriptor, seconds=_KILL_SECONDS)
     finally:
         os.close(descriptor)
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)  # when it was our own child, nobody else would
+        os.waitpid(pid, os.WNOHANG)  # when it was our own child, nothing else would reap it
     return pid

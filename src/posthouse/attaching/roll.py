@@ -14,7 +14,7 @@ def folder_of(runtime_root: Path) -> Path:
 def read(runtime_root: Path) -> tuple[gh.Seat, ...]:
     """The seats on the roll; none when there is no roll, or none that can be read."""
     try:
-        content = untrusted_files.read_bytes(folder_of(runtime_root) / gh.ROLL)
+        content = untrusted_files.read_own_bytes(folder_of(runtime_root) / gh.ROLL)
         return strict.decode(content, gh.Roll).seats
     except (FileNotFoundError, ValueError):
         # A roll that can't be read costs nobody a request: each session can be attached again.

@@ -55,7 +55,7 @@ class Carrier:
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             asyncio.run(work)
-        except Exception as error:  # noqa: BLE001 - it is raised where somebody waits for the end
+        except Exception as error:  # noqa: BLE001 - raised in `finish`: nobody reads a thread's traceback
             self.error = error
 
 

@@ -42,7 +42,7 @@ class NotAttached(Unavailable):
 def process_of(found: Session) -> gf.CurrentInstance | None:
     """The gateway process that the session's files name, if it lives. Asks nobody."""
     try:
-        content = untrusted_files.read_bytes(found.gateway_root / gf.CURRENT_INSTANCE)
+        content = untrusted_files.read_own_bytes(found.gateway_root / gf.CURRENT_INSTANCE)
         instance = strict.decode(content, gf.CurrentInstance)
     except (OSError, ValueError):
         # None, or one that is just being replaced: either way there is none to name.

@@ -1,12 +1,10 @@
 """The coordination server of a runtime root: is one there, start one in the background, end it."""
 
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from posthouse.cli.wiring import Wiring
@@ -42,7 +40,7 @@ def running(runtime_root: Path) -> Instance | None:
         return None
     for path in servers.glob(f"*/{cf.CURRENT_INSTANCE}"):
         try:
-            instance = strict.decode(untrusted_files.read_bytes(path), Instance)
+            instance = strict.decode(untrusted_files.read_own_bytes(path), Instance)
         except (OSError, ValueError):  # left by another one, or just being written
             continue
         if instance.pid == pid:
@@ -93,11 +91,9 @@ def end(runtime_root: Path) -> bool:
         ServerStays: It does not end.
     """
     lock = runtime_root / cf.SERVERS / cf.LOCK
-    pid = locks.holder(lock)
+    pid = locks.signal_holder(lock, signal.SIGTERM)
     if pid is None:
         return False
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + _END_SECONDS
     while locks.holder(lock) == pid:
         if time.monotonic() > deadline:

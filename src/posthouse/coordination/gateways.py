@@ -245,7 +245,7 @@ def _recorded(member: Member) -> gf.CurrentInstance:
     """
     name, root = member.record.agent_name, root_of(member)
     try:
-        content = untrusted_files.read_bytes(root / gf.CURRENT_INSTANCE)
+        content = untrusted_files.read_own_bytes(root / gf.CURRENT_INSTANCE)
         instance = strict.decode(content, gf.CurrentInstance)
     except (FileNotFoundError, NotADirectoryError):
         raise NoLiveGateway(f"{name!r} has no gateway; start one with {command(member, 'attach')}") from None

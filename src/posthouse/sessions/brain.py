@@ -120,7 +120,7 @@ def _load(path: Path) -> Mapping[str, Any]:
     import yaml
 
     try:
-        document = yaml.safe_load(untrusted_files.read_bytes(path, max_bytes=_MAX_BYTES, follow=True))
+        document = yaml.safe_load(untrusted_files.read_own_bytes(path, max_bytes=_MAX_BYTES, follow=True))
     except RecursionError:
         raise BadDefinition(f"brain manifest {path} is nested too deeply") from None
     except (OSError, ValueError, yaml.YAMLError) as error:

@@ -38,7 +38,9 @@ class NotStopped(Conflict):
 def clean_up(agents: Agents, *, purge: bool = False) -> Iterator[Cleaned]:
     """Put the records of dead agents right; with *purge* also forget stopped ones and their folders."""
     for entry in agents.registry.entries():
-        if entry.record is None:
+        if entry.is_foreign:
+            yield Cleaned(f"record {entry.agent_id}", f"left alone: {entry.problem}")
+        elif entry.record is None:
             agents.registry.remove(entry.agent_id)
             yield Cleaned(f"record {entry.agent_id}", f"removed: {entry.problem}")
     for agent in agents.registered(states=None):

@@ -73,9 +73,8 @@ class Externals:
     def token(self, external_agent_id: str) -> str | None:
         """What its server wants to see; None: nothing."""
         try:
-            return (
-                untrusted_files.read_text(self._of(external_agent_id) / external_agents.TOKEN).strip() or None
-            )
+            path = self._of(external_agent_id) / external_agents.TOKEN
+            return untrusted_files.read_own_bytes(path).decode().strip() or None
         except FileNotFoundError:
             return None
 
@@ -128,7 +127,7 @@ def _entry(folder: Path) -> Entry:
     try:
         if path.is_symlink() or path.stat().st_size > _MAX_BYTES:
             raise ValueError("it is no record")
-        record = strict.decode(untrusted_files.read_bytes(path), ExternalRecord)
+        record = strict.decode(untrusted_files.read_own_bytes(path), ExternalRecord)
         if record.external_agent_id != folder.name:
             raise ValueError(f"it is about {record.external_agent_id}")
     except (OSError, ValueError) as error:

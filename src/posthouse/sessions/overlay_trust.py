@@ -5,22 +5,23 @@ an overlay with all of them, and another user can put one into a shared parent f
 overlay is used only when it belongs to this user and when this user has said once that it is theirs. The
 record of that is kept in the user's own configuration folder. It names the overlay's path and a random id
 that is written into the overlay, so that it holds neither for a copy elsewhere nor for another overlay at
-the same path.
+the same path. State that git tracks is refused even there: a `git pull` would bring more of it.
 """
 
 import os
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from posthouse.contracts import names
 from posthouse.errors import Denied, NotFound
-from posthouse.support import files
+from posthouse.sessions import git_index
+from posthouse.support import files, ownership, untrusted_files
 
 _RECORDS = "trusted-overlays"
 _ID_FILE = "posthouse-trust-id"
 _MAX_ID_BYTES = 200
-_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 #: What holds state in an overlay. None of it belongs into a repository.
 _STATE = ("runtime", "mailbox", "jobs")
 _GITIGNORE = "".join(f"/{name}/\n" for name in _STATE) + f"/{_ID_FILE}\n"
@@ -30,6 +31,12 @@ class UnsafeFolder(Denied):
     """A folder of state belongs to another user, can be written by others, or is a link."""
 
     code = "unsafe_folder"
+
+
+class TrackedState(Denied):
+    """A git repository tracks files of an overlay's state."""
+
+    code = "tracked_state"
 
 
 class UntrustedOverlay(Denied):
@@ -61,12 +68,8 @@ def check_folder(folder: Path, *, follow_link: bool) -> None:
         raise UnsafeFolder(f"{folder} is a symbolic link; state is only kept in a real folder")
     if not stat.S_ISDIR(found.st_mode):
         raise UnsafeFolder(f"{folder} is not a folder")
-    if found.st_uid not in (os.geteuid(), 0):
-        raise UnsafeFolder(
-            f"{folder} belongs to user {found.st_uid}, not to you; what is in it could run commands as you"
-        )
-    if found.st_mode & _OTHERS_MAY_WRITE:
-        raise UnsafeFolder(f"{folder} can be written by other users; run: chmod go-w {folder}")
+    if (problem := ownership.problem(folder, found)) is not None:
+        raise UnsafeFolder(problem)
 
 
 def check_overlay(overlay: Path) -> None:
@@ -79,12 +82,32 @@ def check_overlay(overlay: Path) -> None:
         check_folder(folder, follow_link=False)
 
 
+def check_not_tracked(overlay: Path) -> None:
+    """Accept *overlay* when no repository tracks its state, which a `git pull` could then add to or change.
+
+    Raises:
+        TrackedState: One does.
+        UnreadableIndex: It is not known whether one does.
+    """
+    tracked = [path.relative_to(overlay) for path in git_index.tracked_below(overlay)]
+    state = [path for path in tracked if path.parts[0] in (*_STATE, _ID_FILE)]
+    if state:
+        more = f" and {len(state) - 1} more" if len(state) > 1 else ""
+        tops = " ".join(sorted({path.parts[0] for path in state}))
+        raise TrackedState(
+            f"git tracks state of the project overlay {overlay}: {state[0]}{more}. What others commit there "
+            f"could run commands as you. See what it holds, then run: "
+            f"cd {shlex.quote(str(overlay))} && git rm -r --cached {tops}, and remove or keep the files"
+        )
+
+
 def require_trust(overlay: Path, anchor: Path) -> None:
     """Accept *overlay* when this user has trusted it; *anchor* is the user's configuration folder.
 
     Raises:
         UnsafeFolder: Others can change it.
         UntrustedOverlay: The user has not said that it is theirs.
+        TrackedState, UnreadableIndex: A `git pull` could change its state.
     """
     check_overlay(overlay)
     if not _is_trusted(overlay, _record_path(overlay, anchor)):
@@ -93,6 +116,7 @@ def require_trust(overlay: Path, anchor: Path) -> None:
             f"is in it can run commands as you. If it is yours, run: posthouse project trust {overlay.parent}"
             f" - to ignore it, set {names.RUNTIME_DIR} and {names.MAILBOX_DIR}."
         )
+    check_not_tracked(overlay)
 
 
 def trust(overlay: Path, anchor: Path) -> None:
@@ -101,10 +125,12 @@ def trust(overlay: Path, anchor: Path) -> None:
     Raises:
         NotFound: There is no overlay.
         UnsafeFolder: Others can change it.
+        TrackedState, UnreadableIndex: A `git pull` could change its state.
     """
     if not (overlay / names.OVERLAY_CONFIG).is_file():
         raise NotFound(f"{overlay} is not a project overlay: it has no {names.OVERLAY_CONFIG}")
     check_overlay(overlay)
+    check_not_tracked(overlay)
     keep_state_out_of_git(overlay)
     record = _record_path(overlay, anchor)
     if _is_trusted(overlay, record):
@@ -132,11 +158,10 @@ def untrust(overlay: Path, anchor: Path) -> None:
 
 def listed(anchor: Path) -> list[TrustedOverlay]:
     """Every record, in the order of the paths."""
-    import json
 
     found = []
     for record in (anchor / _RECORDS).glob("*.json"):
-        overlay = Path(json.loads(record.read_bytes())["overlay"])
+        overlay = Path(untrusted_files.read_own_json(record)["overlay"])
         found.append(TrustedOverlay(overlay=overlay, is_current=_is_trusted(overlay, record)))
     return sorted(found, key=lambda one: one.overlay)
 
@@ -155,10 +180,9 @@ def _record_path(overlay: Path, anchor: Path) -> Path:
 
 
 def _is_trusted(overlay: Path, record: Path) -> bool:
-    import json
 
     try:
-        kept = json.loads(record.read_bytes())
+        kept = untrusted_files.read_own_json(record)
     except FileNotFoundError:
         return False
     found = _read_id(overlay / _ID_FILE)

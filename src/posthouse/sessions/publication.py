@@ -53,7 +53,7 @@ def desired_config(session: Session) -> gf.DesiredConfig:
     """
     path = session.gateway_root / gf.DESIRED_CONFIG
     try:
-        return strict.decode(untrusted_files.read_bytes(path), gf.DesiredConfig)
+        return strict.decode(untrusted_files.read_own_bytes(path), gf.DesiredConfig)
     except FileNotFoundError:
         return gf.DesiredConfig()
     except ValueError as error:

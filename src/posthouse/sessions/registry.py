@@ -41,6 +41,8 @@ class Entry:
     agent_id: str
     record: Record | None
     problem: str | None = None
+    #: Others could have written it: it is not believed, and not overwritten or removed either.
+    is_foreign: bool = False
 
 
 class Registry:
@@ -94,10 +96,13 @@ class Registry:
         """Write *record* durably, unless another generation of the agent is active.
 
         Raises:
-            RecordTaken: One is.
+            RecordTaken: One is, or others could have written the record that is there.
         """
         moment = clock.now()
-        held = self.get(record.agent_id)
+        entry = self.entry(component(record.agent_id, what="agent id"))
+        if entry.is_foreign:
+            raise RecordTaken(f"the record of agent {record.agent_id} is not believed: {entry.problem}")
+        held = entry.record
         if held is not None and held.generation_id != record.generation_id and held.is_active(moment):
             raise RecordTaken(f"agent {record.agent_id} is active as another generation")
         folder = files.private_folder(self._live / record.agent_id)
@@ -140,10 +145,12 @@ class Registry:
         try:
             if path.stat().st_size > _MAX_RECORD_BYTES:
                 raise ValueError("it is larger than a record can be")
-            payload = strict.parse(untrusted_files.read_bytes(path))
+            payload = strict.parse(untrusted_files.read_own_bytes(path))
             if not isinstance(payload, dict):
                 raise ValueError("it is not a JSON object")
             record = strict.convert(upgrade(payload), Record)
+        except untrusted_files.NotOwnFile as error:
+            return Entry(folder.name, None, str(error), is_foreign=True)
         except (OSError, ValueError) as error:
             return Entry(folder.name, None, f"{path} can't be used: {error}")
         if record.agent_id != folder.name:

@@ -46,6 +46,7 @@ def resolve(environment: Mapping[str, str], working_directory: Path) -> Roots:
         BadRoot: A variable names a folder that is not absolute, or the discovery mode is unknown.
         UnsafeFolder: Another user could change what a root holds.
         UntrustedOverlay: A root would be in an overlay that this user did not make or trust.
+        TrackedState, UnreadableIndex: A root would be in an overlay whose state a `git pull` could change.
     """
     overlay = find_overlay(environment, working_directory)
     anchor = home_anchor(environment)
@@ -69,6 +70,7 @@ def _check(found: Roots, anchor: Path, *, is_named: bool) -> None:
         return
     if is_named:
         overlay_trust.check_overlay(found.overlay)
+        overlay_trust.check_not_tracked(found.overlay)
     else:
         overlay_trust.require_trust(found.overlay, anchor)
 

@@ -61,7 +61,7 @@ def collect(
 def parse_env_file(path: Path) -> dict[str, str]:
     """Read `K=V` lines; `export`, blank lines, `#` comments and surrounding quotes are understood."""
     try:
-        lines = untrusted_files.read_text(path, follow=True).splitlines()
+        lines = untrusted_files.read_own_bytes(path, follow=True).decode().splitlines()
     except (OSError, ValueError) as error:
         raise BadVariable(f"env file {path} can't be read: {error}") from error
     values: dict[str, str] = {}

@@ -87,7 +87,7 @@ def read(manifest_path: Path) -> Session:
         BadManifest: It can't be read, or is not a manifest of schema 4; the message names the field.
     """
     try:
-        content = untrusted_files.read_bytes(manifest_path)
+        content = untrusted_files.read_own_bytes(manifest_path)
     except (FileNotFoundError, NotADirectoryError):
         raise SessionNotFound(f"there is no manifest at {manifest_path}") from None
     except OSError as error:

@@ -49,6 +49,12 @@ def identify(pid: int) -> Process | None:
     return Process(pid, entry.start_ticks) if entry else None
 
 
+def parent_of(pid: int) -> int | None:
+    """The pid of the parent; None when *pid* is gone."""
+    entry = _stat(pid)
+    return entry.parent if entry else None
+
+
 def started_at(process: Process) -> datetime:
     """When it was started, by the clock as it is set now."""
     ticks = os.sysconf("SC_CLK_TCK")
@@ -141,9 +147,14 @@ def wait_exit(pid: int, *, seconds: float) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], seconds)[0])
+        return wait_ended(descriptor, seconds=seconds)
     finally:
         os.close(descriptor)
+
+
+def wait_ended(descriptor: int, *, seconds: float) -> bool:
+    """Wait for the process of a pidfd to end. True when it has."""
+    return bool(select.select([descriptor], [], [], seconds)[0])
 
 
 def command_line(pid: int) -> list[str]:

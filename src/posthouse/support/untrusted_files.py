@@ -2,6 +2,9 @@
 
 Such a file may be a named pipe, a device, a link or endless. Opening never blocks, only regular files are
 read, and at most as many bytes as the caller allows. A missing file stays a `FileNotFoundError`.
+
+Files that name commands, addresses or secrets are read by `read_own_bytes` and `read_own_json`, which refuse
+what another user could have written.
 """
 
 import errno
@@ -12,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from posthouse.errors import InvalidInput
+from posthouse.support import ownership
 
 #: More than any of our own records holds.
 MAX_RECORD_BYTES = 16 << 20
@@ -25,9 +29,16 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class UnsafeFile(InvalidInput, ValueError):
-    """The file is not a regular file, is reached through a link, or is too large; it was not read."""
+    """The file is not a regular file, is reached through a link, too large, or others could write it.
+
+    It was not read.
+    """
 
     code = "unsafe_file"
+
+
+class NotOwnFile(UnsafeFile):
+    """Others could have written the file. With other rights or another owner it may well be good."""
 
 
 class BadJson(InvalidInput, ValueError):
@@ -73,7 +84,27 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: bool = 
         OSError: It is missing, or not readable.
     """
     with open_file(path, follow=follow) as stream:
-        content = stream.read(max_bytes + 1)
+        return _content(path, stream, max_bytes)
+
+
+def read_own_bytes(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: bool = False) -> bytes:
+    """All of *path*, which only this user and root can change.
+
+    Raises:
+        NotOwnFile: Others could have written it; the message says what to do.
+        UnsafeFile: As `read_bytes`.
+        OSError: It is missing, or not readable.
+    """
+    with open_file(path, follow=follow) as stream:
+        folder = (path.resolve() if follow else path).parent
+        problem = ownership.problem(path, os.fstat(stream.fileno())) or ownership.folder_problem(folder)
+        if problem is not None:
+            raise NotOwnFile(problem)
+        return _content(path, stream, max_bytes)
+
+
+def _content(path: Path, stream: BinaryIO, max_bytes: int) -> bytes:
+    content = stream.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise UnsafeFile(f"{path} has more than {max_bytes} bytes")
     return content
@@ -99,8 +130,17 @@ def read_json(path: Path, *, max_bytes: int = MAX_RECORD_BYTES) -> Any:
         ValueError: It is not JSON (`BadJson`), or not to be read (`UnsafeFile`).
         OSError: It is missing, or not readable.
     """
+    return _json(path, read_bytes(path, max_bytes=max_bytes))
+
+
+def read_own_json(path: Path, *, max_bytes: int = MAX_RECORD_BYTES) -> Any:
+    """The JSON value in *path*, which only this user and root can change. Raises as `read_json`."""
+    return _json(path, read_own_bytes(path, max_bytes=max_bytes))
+
+
+def _json(path: Path, content: bytes) -> Any:
     try:
-        return decode_json(read_bytes(path, max_bytes=max_bytes))
+        return decode_json(content)
     except BadJson as error:
         raise BadJson(f"{path} is not JSON: {error}") from error
 

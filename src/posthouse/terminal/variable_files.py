@@ -30,9 +30,8 @@ def read(path: Path) -> dict[str, str]:
         BadVariablesFile: It is missing, belongs to another user, is open to others, or holds something else.
     """
     try:
-        with untrusted_files.open_file(path) as stream:
-            _check(path, os.fstat(stream.fileno()))
-            stored = untrusted_files.decode_json(stream.read(untrusted_files.MAX_RECORD_BYTES))
+        stored = untrusted_files.read_own_json(path)
+        is_open_to_others = path.lstat().st_mode & 0o077
     except FileNotFoundError:
         raise BadVariablesFile(f"{path}, which has the variables of the program, is missing") from None
     except OSError as error:
@@ -41,6 +40,8 @@ def read(path: Path) -> dict[str, str]:
         raise BadVariablesFile(str(error)) from error
     except ValueError as error:
         raise BadVariablesFile(f"{path} does not hold variables: {error}") from error
+    if is_open_to_others:
+        raise BadVariablesFile(f"{path} is open to other users: run chmod 600 on it")
     if not isinstance(stored, dict) or not all(isinstance(value, str) for value in stored.values()):
         raise BadVariablesFile(f"{path} does not hold variables")
     variables.check(stored)
@@ -86,10 +87,3 @@ def _with_variables(values: Mapping[str, str]) -> dict[bytes, bytes]:
     given = Path("/proc/self/environ").read_bytes().split(b"\0")
     inherited = dict(item.split(b"=", 1) for item in given if b"=" in item)
     return {**inherited, **{os.fsencode(name): os.fsencode(value) for name, value in values.items()}}
-
-
-def _check(path: Path, facts: os.stat_result) -> None:
-    if facts.st_uid != os.geteuid():
-        raise BadVariablesFile(f"{path} belongs to user {facts.st_uid}, not to user {os.geteuid()}")
-    if facts.st_mode & 0o077:
-        raise BadVariablesFile(f"{path} is open to other users: run chmod 600 on it")

@@ -6,16 +6,27 @@ once, by the bridge that carries the turn out or by whoever calls it off, never 
 says that the end was asked for, and is there before the first signal is sent.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import clock, files, untrusted_files
 from posthouse.support.processes import Process
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns.order import Order
 
 #: A prompt of some megabytes is part of an order's arguments.
 _MAX_ORDER_BYTES = 64 << 20
+
+T = TypeVar("T")
+
+
+class BadTurnRecord(Conflict):
+    """A file of the turn is not what its writer makes; the agent's programs can write there too."""
+
+    code = "bad_turn_record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +70,17 @@ class Folder:
         self.exitcode = path / "exitcode"
 
     def read_order(self) -> Order:
-        """Raises FileNotFoundError when nothing was ordered here."""
-        return Order.from_record(untrusted_files.read_json(self.order, max_bytes=_MAX_ORDER_BYTES))
+        """What was ordered.
+
+        Raises:
+            FileNotFoundError: Nothing was.
+            BadTurnRecord: The file holds something else. So do all that read.
+            UnsafeFile: It is not a regular file. So do all that read.
+        """
+        return _decoded(
+            self.order,
+            lambda: Order.from_record(untrusted_files.read_json(self.order, max_bytes=_MAX_ORDER_BYTES)),
+        )
 
     def claim(self, run: Run) -> bool:
         """Take the turn for this bridge. False: it was carried out or called off before."""
@@ -78,16 +98,8 @@ class Folder:
         return files.create_json(self.run, {"called_off": reason})
 
     def read_claim(self) -> Run | CalledOff | None:
-        record = read_json(self.run)
-        if record is None:
-            return None
-        if "called_off" in record:
-            return CalledOff(reason=record["called_off"])
-        return Run(
-            boot_id=record["boot_id"],
-            runner=Process(record["runner_pid"], record["runner_start_ticks"]),
-            child=Process(record["child_pid"], record["child_start_ticks"]),
-        )
+        record = _object(self.run)
+        return None if record is None else _decoded(self.run, lambda: _claim_of(record))
 
     def write_process(self, run: Run) -> None:
         record = {
@@ -98,8 +110,8 @@ class Folder:
         files.write_json(self.process, record, durable=True)
 
     def launched_at_utc(self) -> str | None:
-        record = read_json(self.process)
-        return None if record is None else str(record["launched_at_utc"])
+        record = _object(self.process)
+        return None if record is None else _decoded(self.process, lambda: _text(record, "launched_at_utc"))
 
     def mark_interrupt(self, reason: str) -> bool:
         """Say durably that the end was asked for. The first reason stays."""
@@ -108,23 +120,61 @@ class Folder:
         )
 
     def read_interrupt(self) -> Interrupt | None:
-        record = read_json(self.interrupt)
-        return None if record is None else Interrupt(**record)
+        record = _object(self.interrupt)
+        return None if record is None else _decoded(self.interrupt, lambda: _interrupt_of(record))
 
     def write_exitcode(self, code: int) -> None:
         files.write_whole(self.exitcode, f"{code}\n".encode(), durable=True)
 
     def read_exitcode(self) -> int | None:
         try:
-            return int(untrusted_files.read_text(self.exitcode))
+            return _decoded(self.exitcode, lambda: int(untrusted_files.read_text(self.exitcode)))
         except FileNotFoundError:
             return None
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
+def _object(path: Path) -> dict[str, Any] | None:
     """The JSON object in *path*, or None when the file is not there."""
     try:
-        record = untrusted_files.read_json(path)
+        record = _decoded(path, lambda: untrusted_files.read_json(path))
     except FileNotFoundError:
         return None
-    return record if isinstance(record, dict) else None
+    if not isinstance(record, dict):
+        raise BadTurnRecord(f"{path} is not a JSON object")
+    return record
+
+
+def _decoded(path: Path, decode: Callable[[], T]) -> T:
+    try:
+        return decode()
+    except UnsafeFile:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidInput) as error:
+        raise BadTurnRecord(f"{path} can't be used: {type(error).__name__}: {error}") from error
+
+
+def _claim_of(record: dict[str, Any]) -> Run | CalledOff:
+    if "called_off" in record:
+        return CalledOff(reason=_text(record, "called_off"))
+    return Run(
+        boot_id=_text(record, "boot_id"),
+        runner=Process(_number(record, "runner_pid"), _number(record, "runner_start_ticks")),
+        child=Process(_number(record, "child_pid"), _number(record, "child_start_ticks")),
+    )
+
+
+def _interrupt_of(record: dict[str, Any]) -> Interrupt:
+    return Interrupt(requested_at_utc=_text(record, "requested_at_utc"), reason=_text(record, "reason"))
+
+
+def _text(record: dict[str, Any], key: str) -> str:
+    if not isinstance(record[key], str):
+        raise TypeError(f"{key} is not a text")
+    return str(record[key])
+
+
+def _number(record: dict[str, Any], key: str) -> int:
+    # A negative pid would stand for a whole group.
+    if type(record[key]) is not int or record[key] <= 0:
+        raise TypeError(f"{key} is not a positive number")
+    return int(record[key])

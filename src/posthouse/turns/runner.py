@@ -9,19 +9,20 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from posthouse.errors import Conflict, PosthouseError, Unavailable
 from posthouse.support import crashpoints, files, ids, locks, processes, untrusted_files
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import plain
-from posthouse.turns.folder import Folder
+from posthouse.turns.folder import BadTurnRecord, Folder
 from posthouse.turns.order import Order
 from posthouse.turns.state import LOCK
-from posthouse.turns.turn import Turn
+from posthouse.turns.turn import Turn, TurnNotFound
 
 _BRIDGE = Path(__file__).with_name("bridge.py")
 #: Names the turn that was started last, the only one that can be active.
@@ -55,6 +56,11 @@ class BridgeDied(Unavailable):
     """The turn did not start, and never will."""
 
     code = "bridge_died"
+
+
+def is_turn_id(text: str) -> bool:
+    """Whether *text* can name a folder beside the other turns, and none elsewhere."""
+    return bool(text) and not text.startswith(".") and "/" not in text and text.isprintable()
 
 
 def new_turn_id() -> str:
@@ -109,11 +115,15 @@ def forbid(turns_root: Path, turn_id: str) -> bool:
 
 
 def turns_of(turns_root: Path) -> list[Turn]:
-    """Every turn of a session, by index."""
+    """Every turn of a session whose order can be read, by index."""
     if not turns_root.is_dir():
         return []
-    found = [Turn(path.parent) for path in turns_root.glob("[!.]*/order.json")]
-    return sorted(found, key=lambda turn: turn.order().turn_index)
+    found: list[tuple[int, str, Turn]] = []
+    for path in turns_root.glob("[!.]*/order.json"):
+        with suppress(BadTurnRecord, UnsafeFile, TurnNotFound):  # one bad file hides one turn
+            turn = Turn(path.parent)
+            found.append((turn.order().turn_index, turn.turn_id, turn))
+    return [turn for _, _, turn in sorted(found, key=lambda one: one[:2])]
 
 
 def active(turns_root: Path) -> Turn | None:
@@ -128,6 +138,8 @@ def last(turns_root: Path) -> Turn | None:
         turn_id = untrusted_files.read_text(turns_root / _LAST)
     except FileNotFoundError:
         return None
+    if not is_turn_id(turn_id):
+        return None  # the agent's programs can write there too
     return Turn(turns_root / turn_id) if (turns_root / turn_id / "order.json").exists() else None
 
 

@@ -1,14 +1,17 @@
 """Ending a turn's program with everything it started: who belongs to it, and which signal is due when.
 
 The program leads its own session and process group. A group is signalled only while it is provably ours:
-its leader has the recorded start time or, when the leader is gone, the members carry the turn's mark in
-their environment, because by then the number may belong to somebody else.
+its leader has the recorded start time, and carries the turn's mark in its environment or is a child of the
+turn's bridge (it gets the mark when it becomes the program). The record alone proves nothing: any program of
+this user can write it. When the leader is gone, the members carry the mark, because by then the number may
+belong to another group.
 """
 
 import contextlib
 import os
 import signal
 import time
+from pathlib import PurePath
 
 from posthouse.contracts import names
 from posthouse.support import processes
@@ -40,7 +43,7 @@ def members(run: Run, turn_id: str) -> list[Process]:
     if run.boot_id != processes.boot_id():
         return []
     leader = processes.identify(run.child.pid)
-    if leader is not None and leader != run.child:
+    if leader is not None and (leader != run.child or not _is_program(run, turn_id)):
         return []
     found = processes.group(run.child.pid)
     return found if leader else [member for member in found if _is_marked(member, turn_id)]
@@ -62,7 +65,7 @@ def send(run: Run, turn_id: str, number: signal.Signals) -> bool:
     found = everything(run, turn_id) if number == signal.SIGKILL else members(run, turn_id)
     if not found:
         return False
-    if processes.identify(run.child.pid) == run.child:
+    if processes.identify(run.child.pid) == run.child and _is_program(run, turn_id):
         # One call reaches also what is being forked right now.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(run.child.pid, number)
@@ -88,6 +91,18 @@ def escalate(run: Run, turn_id: str, *, was_begun: bool) -> None:
 def end_leftovers(run: Run, turn_id: str) -> list[Process]:
     """End what an ended turn left behind. Returns what still lives, normally nothing."""
     return processes.end(everything(run, turn_id))
+
+
+def is_bridge(run: Run, turn_id: str) -> bool:
+    """Whether the recorded bridge lives and was started for this turn, as its command line says."""
+    words = processes.command_line(run.runner.pid)
+    return run.runner.is_alive() and bool(words) and PurePath(words[-1]).name == turn_id
+
+
+def _is_program(run: Run, turn_id: str) -> bool:
+    if _is_marked(run.child, turn_id):
+        return True
+    return processes.parent_of(run.child.pid) == run.runner.pid and is_bridge(run, turn_id)
 
 
 def _is_marked(process: Process, turn_id: str) -> bool:

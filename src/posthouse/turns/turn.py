@@ -12,9 +12,10 @@ from posthouse.contracts.events import CanonicalEvent
 from posthouse.errors import NotFound
 from posthouse.support import processes
 from posthouse.support.processes import Process
+from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns import state as states
 from posthouse.turns import stopping
-from posthouse.turns.folder import Folder, Run
+from posthouse.turns.folder import BadTurnRecord, Folder, Run
 from posthouse.turns.order import Order
 from posthouse.turns.state import TurnState
 
@@ -114,7 +115,8 @@ class Turn:
             return
         stopping.send(run, self.turn_id, signal.SIGKILL)
         # A living bridge writes the exit code now. One that is stopped goes the same way.
-        left = processes.wait_gone([run.runner], seconds=_BRIDGE_END_SECONDS)
+        bridge = [run.runner] if stopping.is_bridge(run, self.turn_id) else []
+        left = processes.wait_gone(bridge, seconds=_BRIDGE_END_SECONDS)
         processes.signal_all(left, signal.SIGKILL)
         processes.wait_gone(left, seconds=_BRIDGE_END_SECONDS)
 
@@ -124,7 +126,10 @@ class Turn:
 
     def end_leftovers(self) -> list[Process]:
         """End what the ended turn left running. Returns what still lives, normally nothing."""
-        run = self._run()
+        try:
+            run = self._run()
+        except (BadTurnRecord, UnsafeFile):
+            return []  # nothing is provably of this turn
         return stopping.end_leftovers(run, self.turn_id) if run else []
 
     def events(self) -> Iterator[CanonicalEvent]:

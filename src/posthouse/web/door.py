@@ -6,7 +6,6 @@ which its Host tells, or by a plain cross-site request, which its Origin tells. 
 no Origin; browsers mark those with Sec-Fetch-Site.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,7 +15,7 @@ from typing import Any, Literal
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from posthouse.support import peers
+from posthouse.support import ownership, peers
 from posthouse.web import scopes
 from posthouse.web.scopes import Proof
 
@@ -76,7 +75,7 @@ def peer_of(peername: Any, sockname: Any) -> Peer:
         uid = peers.uid_of(peername[:2], sockname[:2])
     except OSError:
         return "stranger"
-    return "own" if uid in (0, os.geteuid()) else "stranger"
+    return "own" if uid is not None and ownership.is_own(uid) else "stranger"
 
 
 class Door:

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from posthouse.errors import Conflict
-from posthouse.support import files
+from posthouse.support import files, ownership
 from posthouse.web.scopes import Proof
 
 _BYTES = 32
@@ -76,7 +76,7 @@ def read(path: Path) -> bytes:
             content = stream.read(_MAX_BYTES + 1).strip()
     except OSError as error:
         raise _unfit(path, f"can't be read as a file of its own ({error.strerror})") from error
-    if facts.st_uid != os.geteuid() or facts.st_mode & 0o077 or not stat.S_ISREG(facts.st_mode):
+    if not ownership.is_own(facts.st_uid) or facts.st_mode & 0o077 or not stat.S_ISREG(facts.st_mode):
         raise _unfit(path, "is not a file of this user alone")
     if len(content) > _MAX_BYTES or not _TOKEN.fullmatch(content):
         raise _unfit(path, "does not hold a token of 32 characters or more")

@@ -50,6 +50,19 @@ def test_a_pid_that_somebody_else_has_now_is_never_signalled(tmp_path: Path) -> 
     assert holder.end(tmp_path) is None
 
 
+def test_a_pid_that_was_written_into_the_lock_of_a_live_gateway_is_not_killed(tmp_path: Path) -> None:
+    """Neither the stranger nor the gateway: which one is meant is not known."""
+    process = start(tmp_path, "hearing")
+    stranger = subprocess.Popen(["sleep", "600"])
+    (tmp_path / holder.LOCK).write_text(str(stranger.pid))
+
+    assert holder.end(tmp_path) is None
+    assert (process.poll(), stranger.poll()) == (None, None)
+    for one in (process, stranger):
+        one.kill()
+        one.wait()
+
+
 def test_a_gateway_that_hears_is_ended_and_one_that_does_not_is_killed(tmp_path: Path) -> None:
     """In the end it is gone, whatever it does with SIGTERM."""
     for hearing, root in (("hearing", tmp_path / "a"), ("deaf", tmp_path / "b")):

@@ -85,8 +85,8 @@ def test_what_is_no_overlay_is_not_trusted(project: Path, anchor: Path) -> None:
         overlay_trust.trust(project / ".houmao", anchor)
 
 
-def _open_to_the_group(overlay: Path) -> None:
-    overlay.chmod(0o770)
+def _open_to_all(overlay: Path) -> None:
+    overlay.chmod(0o707)
 
 
 def _state_open_to_all(overlay: Path) -> None:
@@ -110,7 +110,7 @@ def _file_as_state(overlay: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (_open_to_the_group, "can be written by other users; run: chmod go-w"),
+        (_open_to_all, "can be written by other users; run: chmod go-w"),
         (_state_open_to_all, "runtime can be written by other users"),
         (_linked_state, "mailbox is a symbolic link"),
         (_linked, "is a symbolic link"),

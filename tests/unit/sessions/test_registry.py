@@ -138,3 +138,21 @@ def test_the_lock_keeps_others_out_and_may_be_taken_again_inside(tmp_path: Path)
     rival.communicate()
     with registry.locked("gpu"):
         pass
+
+
+def test_a_record_that_others_could_have_written_is_neither_used_nor_overwritten(tmp_path: Path) -> None:
+    """Its rights may be all that is wrong with it: its user is told how to mend them."""
+    registry = Registry(tmp_path)
+    registry.publish(_record())
+    path = tmp_path / "live_agents" / "gpu" / "record.json"
+    path.chmod(0o646)
+    content = path.read_bytes()
+
+    [entry] = registry.entries()
+    with pytest.raises(RecordTaken, match="can be written by other users; run: chmod go-w"):
+        registry.publish(_record())
+
+    assert (entry.record, entry.is_foreign) == (None, True)
+    assert path.read_bytes() == content
+    path.chmod(0o600)
+    assert registry.records() == [_record()]

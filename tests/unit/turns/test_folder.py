@@ -1,9 +1,12 @@
 """The files of a turn."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from posthouse.support.processes import Process
-from posthouse.turns.folder import CalledOff, Folder, Interrupt, Run
+from posthouse.turns.folder import BadTurnRecord, CalledOff, Folder, Interrupt, Run
 
 RUN = Run(boot_id="boot", runner=Process(10, 100), child=Process(11, 101))
 
@@ -60,3 +63,36 @@ def test_an_empty_folder_knows_nothing(tmp_path: Path) -> None:
     known = (folder.read_claim(), folder.read_interrupt(), folder.read_exitcode(), folder.launched_at_utc())
 
     assert known == (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("order.json", Folder.read_order),
+        ("run.json", Folder.read_claim),
+        ("process.json", Folder.launched_at_utc),
+        ("interrupt.json", Folder.read_interrupt),
+        ("exitcode", Folder.read_exitcode),
+    ],
+)
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}",
+        "[]",
+        "abc",
+        "9" * 5000,
+        "[" * 100_000,
+        '{"argv": 1, "boot_id": 1, "launched_at_utc": 1, "requested_at_utc": 1, "reason": 1}',
+        '{"boot_id": "b", "runner_pid": -1, "runner_start_ticks": 1, "child_pid": 0, "child_start_ticks": 1}',
+        '{"boot_id": "b", "runner_pid": "1", "runner_start_ticks": 1, "child_pid": 1}',
+    ],
+)
+def test_a_record_that_its_writer_did_not_make_is_one_refusal(
+    tmp_path: Path, name: str, read: Callable[[Folder], object], content: str
+) -> None:
+    """It names the file; the agent's programs can write there too."""
+    (tmp_path / name).write_text(content)
+
+    with pytest.raises(BadTurnRecord, match=f"{name} "):
+        read(Folder(tmp_path))

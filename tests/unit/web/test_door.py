@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from posthouse.support import peers
+from posthouse.support import ownership, peers
 from posthouse.testing.gateway import Answer, call
 from posthouse.web import door, scopes, token
 from posthouse.web.door import Door
@@ -263,3 +263,16 @@ def test_a_kernel_that_does_not_tell_lets_nobody_in(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(peers, "uid_of", refusing)
 
     assert door.peer_of(HERE, HERE) == "stranger"
+
+
+def test_the_uid_that_stands_for_many_users_is_a_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a user namespace every user without a number has this process's own number."""
+    # As in `unshare --user`, where the kernel can't tell whose connection it is.
+    monkeypatch.setattr(peers, "uid_of", lambda *_: 65534)
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+
+    found = []
+    for anonymous in (None, 65534):
+        monkeypatch.setattr(ownership, "_anonymous_uid", lambda uid=anonymous: uid)
+        found.append(door.peer_of(HERE, HERE))
+    assert found == ["own", "stranger"]

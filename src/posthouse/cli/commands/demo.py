@@ -1,9 +1,7 @@
 """`demo up`, `down` and `reset`: what `./run` does."""
 
-import os
 import shlex
 import signal
-from contextlib import suppress
 from types import FrameType
 
 from posthouse.cli import describe
@@ -94,9 +92,8 @@ def _end_runner(demo: Demo) -> bool:
     try:
         with demo.running():
             return False
-    except locks.LockHeld as error:
-        with suppress(ProcessLookupError):
-            os.kill(int(error.holder), signal.SIGTERM)
+    except locks.LockHeld:
+        locks.signal_holder(demo.lock, signal.SIGTERM)
         return True
 
 

@@ -42,6 +42,9 @@ def listing(call: Call) -> int:
     for agent in agents:
         if agent.health == "unknown":
             call.complain(f"{agent.name}: {agent.detail}")
+    for entry in call.wiring.registry.entries():
+        if entry.problem is not None:
+            call.complain(entry.problem)
     return 0
 
 

@@ -85,10 +85,10 @@ class AnswerRules:
         if self._path is None:
             return ()
         try:
-            with untrusted_files.open_file(self._path) as stream:
-                return wire.AnswerRules.model_validate_json(stream.read(_MAX_BYTES)).rules
+            content = untrusted_files.read_own_bytes(self._path, max_bytes=_MAX_BYTES)
+            return wire.AnswerRules.model_validate_json(content).rules
         except FileNotFoundError:
             return ()
-        except (OSError, ValidationError) as error:
+        except (OSError, ValidationError, untrusted_files.UnsafeFile) as error:
             self._gateway.log.error("answer rules can't be read", extra={"error": str(error)})
             return ()

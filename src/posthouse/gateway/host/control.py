@@ -15,6 +15,7 @@ from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import strict
 from posthouse.errors import PosthouseError
 from posthouse.gateway.host.host import Host
+from posthouse.support import ownership
 
 _QUESTION_SECONDS = 5.0
 #: Longer than any attach waits; then its caller has gone.
@@ -91,4 +92,4 @@ class Control:
 def _is_ours(writer: asyncio.StreamWriter) -> bool:
     connection: Any = writer.get_extra_info("socket")
     _, user, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
-    return user in (0, os.geteuid())
+    return ownership.is_own(user)

@@ -73,53 +73,55 @@ def _live(live: Callable[[int], int], silent_seconds: float) -> tuple[int, bool]
         os.close(hears)
         _become(lambda: live(beats))
     os.close(beats)
+    process = os.pidfd_open(pid)
     told = False
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
         nonlocal told
         told = True
-        os.kill(pid, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            signal.pidfd_send_signal(process, signal.SIGTERM)
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        status = _ended(pid, hears, silent_seconds)
+        status = _ended(pid, process, hears, silent_seconds)
     finally:
         os.close(hears)
         for number, handler in before.items():
             signal.signal(number, handler)
+        os.close(process)
     return os.waitstatus_to_exitcode(status), told
 
 
-def _ended(pid: int, hears: int, silent_seconds: float) -> int:
-    """Wait for the end of *pid*; kill it when it is silent for too long. Its status."""
-    process = os.pidfd_open(pid)
-    try:
-        heard_at, watched = time.monotonic(), [process, hears]
-        while True:
-            left = heard_at + silent_seconds - time.monotonic()
-            ready, _, _ = select.select(watched, [], [], max(0.0, left))
-            if process in ready:
-                break
-            if not ready:
-                sys.stderr.write(
-                    f"gateway host: no heartbeat for {silent_seconds:g} s; process {pid} is killed\n"
-                )
-                _kill(pid, process)
-                break
-            if os.read(hears, 4096):
-                heard_at = time.monotonic()
-            else:
-                watched = [process]  # it closed its end, and should end soon
-    finally:
-        os.close(process)
+def _ended(pid: int, process: int, hears: int, silent_seconds: float) -> int:
+    """Wait for the end of *pid*, which *process* is the pidfd of; kill it when it is silent for too long.
+
+    Returns its status.
+    """
+    heard_at, watched = time.monotonic(), [process, hears]
+    while True:
+        left = heard_at + silent_seconds - time.monotonic()
+        ready, _, _ = select.select(watched, [], [], max(0.0, left))
+        if process in ready:
+            break
+        if not ready:
+            sys.stderr.write(
+                f"gateway host: no heartbeat for {silent_seconds:g} s; process {pid} is killed\n"
+            )
+            _kill(process)
+            break
+        if os.read(hears, 4096):
+            heard_at = time.monotonic()
+        else:
+            watched = [process]  # it closed its end, and should end soon
     return os.waitpid(pid, 0)[1]
 
 
-def _kill(pid: int, process: int) -> None:
-    """End *pid*, first by the signal at which it writes the stacks of its threads into its log."""
-    os.kill(pid, signal.SIGABRT)
+def _kill(process: int) -> None:
+    """End *process*, first by the signal at which it writes the stacks of its threads into its log."""
+    signal.pidfd_send_signal(process, signal.SIGABRT)
     if not select.select([process], [], [], _TRACEBACK_SECONDS)[0]:
-        os.kill(pid, signal.SIGKILL)
+        signal.pidfd_send_signal(process, signal.SIGKILL)
 
 
 def _become(live: Callable[[], int]) -> None:

@@ -17,7 +17,7 @@ import msgspec
 from posthouse.contracts import strict
 from posthouse.contracts import telling_files as tf
 from posthouse.errors import Conflict, InvalidInput, NotFound
-from posthouse.support import clock, files, ids, locks, untrusted_files
+from posthouse.support import clock, files, ids, locks, ownership, untrusted_files
 
 MAX_TARGETS = 16
 _LOCK_SECONDS = 5.0
@@ -70,7 +70,7 @@ class TargetFiles:
         """
         path = self.folder / tf.TARGETS
         try:
-            return strict.decode(untrusted_files.read_bytes(path), tf.Targets).targets
+            return strict.decode(untrusted_files.read_own_bytes(path), tf.Targets).targets
         except FileNotFoundError:
             return []
         except ValueError as error:
@@ -146,7 +146,8 @@ class TargetFiles:
                 content = stream.read(_MAX_SECRET + 64).strip()
         except OSError as error:
             raise BadSecret(f"{path} can't be read: {error.strerror}") from error
-        if facts.st_mode & 0o077 or not stat.S_ISREG(facts.st_mode):
+        is_own = ownership.is_own(facts.st_uid) and not facts.st_mode & 0o077
+        if not is_own or not stat.S_ISREG(facts.st_mode):
             raise BadSecret(f"{path} is not a file of this user alone; remove the target and add it again")
         return _key(_fit(content))
 

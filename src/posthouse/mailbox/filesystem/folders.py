@@ -1,6 +1,5 @@
 """The folder of one mailbox: its boxes, its database, and the link that leads to a private one."""
 
-import os
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from posthouse.mailbox.filesystem import databases, layout
 from posthouse.mailbox.filesystem.layout import BOXES, Root
 from posthouse.mailbox.transport import MailboxUnusable, MailTrouble
-from posthouse.support import files, ids
+from posthouse.support import files, ids, ownership
 
 _LIMBO = "removed-"
 
@@ -93,5 +92,5 @@ def _refuse_strangers(entry: Path, folder: Path) -> None:
         return
     if not stat.S_ISDIR(found.st_mode):
         raise MailboxUnusable(f"{folder} is there already and is no folder of its own")
-    if os.geteuid() not in (0, found.st_uid):
-        raise MailboxUnusable(f"{folder} belongs to another user")
+    if (problem := ownership.problem(folder, found)) is not None:
+        raise MailboxUnusable(problem)

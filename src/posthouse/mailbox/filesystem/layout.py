@@ -1,6 +1,5 @@
 """Where everything of a mailbox root lies, and which folders can be one."""
 
-import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from posthouse.contracts import mail_address, names
 from posthouse.mailbox.message import ARCHIVE, DRAFTS, INBOX, SENT
 from posthouse.mailbox.transport import MailboxUnusable, MailTrouble
+from posthouse.support import ownership
 
 BOXES = (INBOX, SENT, ARCHIVE, DRAFTS)
 _MARKER = f"{names.MAIL_PROTOCOL}\n"
@@ -118,17 +118,15 @@ def _verify_marker(root: Root) -> None:
 
 
 def _verify_folder(folder: Path) -> None:
-    """Whoever may write here decides where our mail goes, so it has to be us and nobody else."""
+    """Who may write here decides where our mail goes, so it must be this user or root alone."""
     try:
         found = folder.lstat()
     except FileNotFoundError:
         raise MailboxUnusable(f"{folder} is missing; `mailbox repair` makes it again") from None
     if not stat.S_ISDIR(found.st_mode):
         raise MailboxUnusable(f"{folder} is no folder of its own; a link here could lead our mail anywhere")
-    if found.st_uid not in (os.geteuid(), 0) and os.geteuid() != 0:
-        raise MailboxUnusable(f"{folder} belongs to another user")
-    if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-        raise MailboxUnusable(f"{folder} can be written by everybody; chmod o-w it")
+    if (problem := ownership.problem(folder, found)) is not None:
+        raise MailboxUnusable(problem)
 
 
 def _verify_mailboxes(root: Root) -> None:

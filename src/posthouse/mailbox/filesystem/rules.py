@@ -27,6 +27,7 @@ LIBRARY = (
     "support/crashpoints.py",
     "support/files.py",
     "support/ids.py",
+    "support/ownership.py",
     "support/processes.py",
     "support/untrusted_files.py",
     "mailbox/__init__.py",

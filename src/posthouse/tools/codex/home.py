@@ -148,6 +148,8 @@ def _read_config(home: Path) -> dict[str, Any]:
     content = _content(home / CONFIG_FILE)
     try:
         return tomllib.loads(content.decode())
+    except RecursionError:
+        raise BadConfig(f"{home / CONFIG_FILE} is nested too deeply: repair or remove it") from None
     except ValueError as error:
         raise BadConfig(f"{home / CONFIG_FILE} is no TOML ({error}): repair or remove it") from error
 

@@ -223,6 +223,8 @@ def parse(text: str) -> Pack:
     try:
         with _CONVERTING:
             return msgspec.convert(tomllib.loads(text), Pack, dec_hook=_decoded)
+    except RecursionError:
+        raise BadPack("it is nested too deeply") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise BadPack(str(error)) from error
 

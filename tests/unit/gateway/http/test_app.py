@@ -224,3 +224,11 @@ def test_a_fault_tells_the_caller_nothing(opened: Opener) -> None:
 
 async def _broken(_: object, *, key: object) -> object:
     raise RuntimeError("a secret path")
+
+
+@pytest.mark.parametrize("deep", [b"[" * 100_000, b'{"a":' * 100_000, b'{"kind": ' + b"[" * 100_000])
+def test_a_body_that_is_nested_without_end_is_a_bad_request(ask: Callable[..., Answer], deep: bytes) -> None:
+    """And no fault of the server."""
+    answer = ask("POST", "/v1/requests", deep)
+
+    assert (answer.status, [one["type"] for one in answer.body["detail"]]) == (422, ["json_invalid"])

@@ -118,7 +118,7 @@ def _missing_folder(office: FilesystemOffice) -> None:
         (_broken_index, "mailbox repair"),
         (_odd_entry, "neither a mailbox nor a stashed one"),
         (_linked_folder, "no folder of its own"),
-        (_open_to_everybody, "written by everybody"),
+        (_open_to_everybody, "can be written by other users; run: chmod go-w"),
         (_missing_folder, "is missing"),
     ],
 )
@@ -141,7 +141,16 @@ def test_an_ordinary_user_does_not_open_anothers_root(
     # Only root could become somebody else, and somebody else could not reach this folder.
     monkeypatch.setattr(os, "geteuid", lambda: 1234)
 
-    with pytest.raises(MailboxUnusable, match="belongs to another user"):
+    with pytest.raises(MailboxUnusable, match="belongs to user"):
+        opening.open_root(office.root.path)
+
+
+@pytest.mark.needs_host("root")
+def test_root_does_not_open_anothers_root(office: FilesystemOffice) -> None:
+    """What its owner puts there would steer what runs as root."""
+    os.chown(office.root.path, 65534, 65534)
+
+    with pytest.raises(MailboxUnusable, match="belongs to user 65534, not to you"):
         opening.open_root(office.root.path)
 
 

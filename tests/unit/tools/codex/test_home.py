@@ -156,6 +156,7 @@ def test_a_home_where_the_sandbox_breaks_is_refused(ask: Any, place: Path) -> No
         ("hooks.json", b"{", "hooks.json is no JSON"),
         ("hooks.json", b"[]", "hooks.json is no JSON object"),
         ("config.toml", b"#" * (1 << 20) + b"#", "longer than"),
+        ("config.toml", b"a = " + b"[" * 100_000, "config.toml is nested too deeply"),
     ],
 )
 def test_a_broken_file_is_named_and_left_alone(

@@ -62,3 +62,9 @@ def test_a_pack_that_is_not_there_is_said(tmp_path: Path) -> None:
     """A folder may lose a file between two looks."""
     with pytest.raises(BadPack, match="No such file"):
         pack.load(tmp_path / "gone.toml")
+
+
+def test_a_pack_that_is_nested_without_end_is_a_bad_pack() -> None:
+    """And no RecursionError."""
+    with pytest.raises(BadPack, match="nested too deeply"):
+        pack.parse("a = " + "[" * 100_000)
