@@ -20,7 +20,7 @@ from posthouse.contracts import telling_files as tf
 from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
 from posthouse.gateway.telling import command, outcome, teller
-from posthouse.gateway.telling.notice import Whose, trial
+from posthouse.gateway.telling.notice import Whose, notice_of, trial
 from posthouse.gateway.telling.targets import TargetFiles
 from posthouse.gateway.telling.teller import Surroundings, Teller
 from posthouse.support import processes
@@ -109,7 +109,7 @@ def test_a_target_whose_task_died_is_notified_of_everything_all_the_same(
     """The task is started again where it stood; what it died at is not left out."""
     around.files.add(["failed"], url=receiver.url)
     deaths: list[int] = []
-    real = teller.notice_of
+    real = notice_of
 
     def dies_twice(*given: Any) -> Any:
         if len(deaths) < 2:
@@ -117,7 +117,7 @@ def test_a_target_whose_task_died_is_notified_of_everything_all_the_same(
             raise RecursionError("too deep")
         return real(*given)
 
-    monkeypatch.setattr(teller, "notice_of", dies_twice)  # a stand-in: it does not die on demand
+    monkeypatch.setattr(f"{teller.__name__}.notice_of", dies_twice)  # a stand-in: it does not die on demand
     defaults = Supervisor.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "first_delay_seconds", 0.01)
