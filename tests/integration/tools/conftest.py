@@ -65,6 +65,7 @@ def cli_environment(agent_clis: Path, model_api: ModelApi, cli_home: Path) -> Ca
         return {
             "PATH": clis.search_path(agent_clis, os.environ["PATH"]),
             "HOME": str(cli_home),
+            "TMPDIR": str(cli_home),  # gemini leaves reports of errors there
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
             **clis.NO_NETWORK,
