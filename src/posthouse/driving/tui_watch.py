@@ -12,7 +12,7 @@ from posthouse.driving.witnesses import Witnesses
 from posthouse.errors import Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import processes
-from posthouse.terminal import death
+from posthouse.terminal import dead_panes, death
 from posthouse.terminal import session as terminal
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.following import PaneFollower
@@ -75,9 +75,16 @@ class TuiWatch:
             if pane is None:
                 await asyncio.sleep(_NO_PANE_SECONDS)
             elif pane.dead:
+                await self._collect_exit_status(client, pane)
                 await self._keep_looking(client, pane)
             else:
                 await first_of(self._keep_looking(client, pane), self._program_ended(pane))
+
+    async def _collect_exit_status(self, client: ControlClient, pane: Pane) -> None:
+        """Have tmux find out how the program ended, if it does not know: only then its hook runs."""
+        if dead_panes.lacks_exit_status(pane):
+            await client.command(*dead_panes.COLLECT_EXIT_STATUSES)
+            self._due.set()
 
     async def _keep_looking(self, client: ControlClient, pane: Pane) -> None:
         """Look whenever the pane is worth it; return when another program, or none, is in it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints, processes
-from posthouse.terminal import client, quoting, turnstile, variables
+from posthouse.terminal import client, dead_panes, quoting, turnstile, variables
 from posthouse.terminal import pane as panes
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
@@ -67,7 +67,9 @@ def create(
     _make(tmux, name, _creation(name, quoting.verbatim(str(working_directory)), columns, rows))
     crashpoints.reach("tmux session made")
     set_environment(tmux, name, environment)
-    return agent_pane(tmux, name)
+    pane = agent_pane(tmux, name)
+    dead_panes.guard(tmux, pane)
+    return pane
 
 
 def _make(tmux: Tmux, name: str, commands: list[list[str]]) -> None:
@@ -173,7 +175,12 @@ def agent_pane(tmux: Tmux, name: str) -> Pane:
 
 def panes_of(tmux: Tmux, name: str) -> list[Pane]:
     """Every pane of every window of the session."""
-    return panes.parse(tmux.run("list-panes", "-s", "-t", _target(name), "-F", panes.FORMAT))
+    listing = ["list-panes", "-s", "-t", _target(name), "-F", panes.FORMAT]
+    found = panes.parse(tmux.run(*listing))
+    if not any(dead_panes.lacks_exit_status(pane) for pane in found):
+        return found
+    dead_panes.collect_exit_statuses(tmux)
+    return panes.parse(tmux.run(*listing))
 
 
 def pane_pids(tmux: Tmux, name: str) -> list[int]:
@@ -265,14 +272,17 @@ def capture(tmux: Tmux, pane_id: str) -> "Screen":
 
 
 def recorded(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
-    """The pane now, and what `capture-pane -p -e` prints of it."""
+    """The pane now, and what `capture-pane -p -e` prints of it; of a dead pane, what it showed last."""
     text = tmux.run_all(
         [
             ["display-message", "-p", "-t", pane_id, panes.FORMAT],
             ["capture-pane", "-p", "-e", "-t", pane_id],
         ]
     )
-    return panes.split(text)
+    pane, shown = panes.split(text)
+    if pane.dead and not shown.strip():
+        shown = dead_panes.screen_text(tmux, pane_id) or shown
+    return pane, shown
 
 
 def kill(tmux: Tmux, name: str) -> None:
@@ -288,14 +298,15 @@ def kill_window(tmux: Tmux, window_id: str) -> None:
 def _kill(tmux: Tmux, command: list[str], listing: list[str]) -> None:
     """Run *command* on the panes that *listing* lists. All sessions and windows are killed here.
 
-    tmux 3.3a writes to a focused pane that loses its clients, if its program asked for focus events. When
-    that program was killed, there is nothing to write to: the server crashes, with all its agents. A
-    terminal reset switches focus events off; it is part of the same step as the kill.
+    A dead pane can crash tmux when its session is killed (`dead_panes`), and its hook may not have run yet.
+    The same reset as in the hook is therefore part of the same step as the kill.
     """
     try:
         with turnstile.passing(tmux.server):
             pane_ids = tmux.run(*listing, "-F", "#{pane_id}").splitlines()
-            tmux.run_all([*(["send-keys", "-R", "-t", pane_id] for pane_id in pane_ids), command])
+            resets = [["send-keys", "-R", "-t", pane_id] for pane_id in pane_ids]
+            forgets = [each for pane_id in pane_ids for each in dead_panes.forget(pane_id)]
+            tmux.run_all([*forgets, *resets, command])
     except NoServer:
         return
     except TmuxRefused as error:

@@ -241,8 +241,7 @@ def test_a_program_that_ends_at_once_leaves_its_pane(
     _wait(lambda: session.agent_pane(tmux, "gpu").dead)
     ended = session.agent_pane(tmux, "gpu")
     assert ended.pane_id == pane.pane_id
-    # Under load tmux 3.3a may miss the end of its own child, and then never knows.
-    assert (ended.dead_status, ended.dead_signal) in ((status, number), (None, None))
+    assert (ended.dead_status, ended.dead_signal) == (status, number)
 
 
 def test_the_last_screen_of_a_program_is_kept_whole(tmux: Tmux) -> None:
