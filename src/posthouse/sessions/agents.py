@@ -5,11 +5,13 @@ turns. Gateways are attached and detached by the process above.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 from typing import Literal, Protocol
 
 from msgspec import structs
 
+from posthouse import tools
 from posthouse.contracts import identity
 from posthouse.contracts.manifest import LEGACY
 from posthouse.contracts.registry import Lifecycle, Record, Terminal
@@ -25,6 +27,7 @@ from posthouse.sessions.session import Session
 from posthouse.support import clock, crashpoints, processes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
+from posthouse.tools.tool import Chat
 
 
 class AgentNotFound(NotFound):
@@ -203,7 +206,8 @@ class Agents:
         Raises:
             Conflict: Its manifest is unusable, or it was joined and can't be started by us.
             Unreachable: Its tmux server does not answer; nothing was touched.
-            AgentDied: Its program does not run after the start.
+            ToolMissing, InvalidInput: Its CLI or its working directory is missing; nothing was touched.
+            AgentDied: Its program does not run after the start; the agent is stopped.
         """
         refuse_legacy(agent)
         require_answer(agent)
@@ -213,20 +217,37 @@ class Agents:
         authority = found.manifest.agent_launch_authority
         if authority is not None and authority.posture_kind == "unavailable":
             raise Conflict(f"agent {agent.name!r} was joined: start it again yourself, then join it again")
+        chat = chats.start_chat(mode, chat_id)
         with self.registry.locked(agent.agent_id):
+            _require_startable(found, chat)
             self._companions.end_turn(found)
             _close_terminal(found.tmux, found.tmux_session_name)
             self._publish_state(agent.record, "relaunching")
             crashpoints.reach("relaunching")
-            if mode is not None:
-                found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
-            publication.seed(found)
-            for text in mail_skills.provide(found):
-                warn(text)
-            started = start.agent(found, chats.start_chat(mode, chat_id), self.roots)
-            _require_running(started)
+            try:
+                if mode is not None:
+                    found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
+                started = self._start_again(found, chat, warn)
+            except BaseException as error:
+                self._give_up(agent.record, found, error)
+                raise
             self._publish_state(agent.record, "active")
             return started
+
+    def _start_again(self, found: Session, chat: Chat, warn: Callable[[str], None]) -> Session:
+        publication.seed(found)
+        for text in mail_skills.provide(found):
+            warn(text)
+        started = start.agent(found, chat, self.roots)
+        _require_running(started)
+        return started
+
+    def _give_up(self, record: Record, found: Session, error: BaseException) -> None:
+        """Leave a stopped agent where a relaunch failed. *error* is what the caller hears of."""
+        # If tmux or the disk is what failed, the record stays "relaunching", and `stop` ends what is left.
+        with suppress(PosthouseError, OSError):
+            _close_terminal(found.tmux, found.tmux_session_name)
+            self._publish_stopped(record, reason=f"relaunch failed: {str(error) or type(error).__name__}")
 
     def relaunch_lost(self) -> list[Session | PosthouseError]:
         """Start again every agent that was active when its tmux session went away (a reboot)."""
@@ -322,13 +343,29 @@ def require_answer(agent: Agent) -> None:
         raise Unreachable(agent)
 
 
+def _require_startable(found: Session, chat: Chat) -> None:
+    """Raises:
+    ToolMissing: The agent's CLI is not installed.
+    InvalidInput: Its working directory is gone.
+    """
+    tool = tools.load(found.manifest.tool)
+    if found.manifest.is_headless:
+        tool.executable()
+    else:
+        tool.tui_program(start.launch_of(found), chat)
+    folder = Path(found.manifest.working_directory)
+    if not folder.is_dir():
+        raise InvalidInput(f"working directory {folder} does not exist")
+
+
 def _require_running(started: Session) -> None:
     """Raises:
-    AgentDied: The session is gone, or the program in its pane has ended.
+    AgentDied: The session is gone, or its program does not run.
     """
     name = started.tmux_session_name
     surface = terminal.surfaces(started.tmux).get(name, "missing")
-    if surface != "running":
+    # A headless agent waits for its first turn.
+    if surface != ("waiting" if started.manifest.is_headless else "running"):
         raise start.AgentDied(
             f"agent {started.agent_name!r} does not run: tmux session {name!r} is {surface}"
         )

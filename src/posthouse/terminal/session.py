@@ -141,23 +141,32 @@ def exists(tmux: Tmux, name: str) -> bool:
     return True
 
 
-#: Of an agent's pane: its program runs, its program ended, or there is no window 0.
-Surface = Literal["running", "ended", "missing"]
+#: Of an agent's pane: its program runs, none was started yet, its program ended, or there is no window 0.
+Surface = Literal["running", "waiting", "ended", "missing"]
+_WAITS = f"#{{==:#{{pane_start_command}},{' '.join(_PLACEHOLDER)}}}"
 
 
 def surfaces(tmux: Tmux) -> dict[str, Surface]:
     """Every session of the server with how its agent's pane is; empty when there is no server."""
-    question = ["list-panes", "-a", "-F", "#{window_index} #{pane_index} #{pane_dead} #{session_name}"]
+    question = f"#{{window_index}} #{{pane_index}} #{{pane_dead}} {_WAITS} #{{session_name}}"
     try:
-        rows = sorted(row.split(" ", 3) for row in tmux.run(*question).splitlines())
+        rows = sorted(row.split(" ", 4) for row in tmux.run("list-panes", "-a", "-F", question).splitlines())
     except NoServer:
         return {}
     found: dict[str, Surface] = {}
-    for window_index, _, dead, name in rows:
+    for window_index, _, dead, waits, name in rows:
         # The first pane of window 0 sorts before everything else of its session.
-        here: Surface = "missing" if window_index != "0" else "ended" if dead == "1" else "running"
+        here = _surface(window_index, is_dead=dead == "1", is_waiting=waits == "1")
         found.setdefault(name, here)
     return found
+
+
+def _surface(window_index: str, *, is_dead: bool, is_waiting: bool) -> Surface:
+    if window_index != "0":
+        return "missing"
+    if is_dead:
+        return "ended"
+    return "waiting" if is_waiting else "running"
 
 
 def agent_pane(tmux: Tmux, name: str) -> Pane:
