@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from posthouse import __version__
+from posthouse.support import locks
+from posthouse.testing.gate import Gate
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS
 
@@ -458,3 +460,48 @@ def test_waiting_ends_when_the_program_of_a_tui_dies(posthouse: "Commands") -> N
 
     assert died.returncode == 12
     assert "one: unknown" in died.stderr
+
+
+def test_without_a_gateway_two_callers_with_equal_prompts_get_an_answer_each(posthouse: "Commands") -> None:
+    """The answer is that of the exchange that this caller began, also when a newer equal one has ended."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--no-gateway")
+    _wait_ready(posthouse, "one")
+    posthouse.ok("agents", "prompt", "one", "--wait", "first [[say hi]]")
+
+    gate = Gate(posthouse.folder)
+    ask = ("agents", "prompt", "one", "--wait", f"{gate.closed} [[recall]]")
+    first = posthouse.start(*ask)
+    _wait_phase(posthouse, "one", "active")
+    _wait_for(lambda: not _is_typed_into(posthouse))
+    # Held up until the second caller has its answer, so that the newest equal prompt is not its own.
+    os.kill(first.pid, signal.SIGSTOP)
+    gate.open()
+    second = posthouse.ok(*ask)
+    os.kill(first.pid, signal.SIGCONT)
+    answer, _ = first.communicate(timeout=LIMIT_SECONDS)
+
+    assert (first.returncode, answer.count("[[recall]]"), second.count("[[recall]]")) == (0, 0, 1)
+
+
+def _is_typed_into(posthouse: "Commands") -> bool:
+    [lock] = posthouse.folder.rglob("pane.lock")
+    try:
+        with locks.hold(lock):
+            return False
+    except locks.LockHeld:
+        return True
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGSEGV", "3"])
+def test_without_a_gateway_waiting_ends_when_the_program_of_a_tui_dies(
+    posthouse: "Commands", how: str
+) -> None:
+    """What became of the prompt is unknown, and how the program ended is the reason."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--no-gateway")
+    _wait_ready(posthouse, "one")
+
+    died = posthouse.run("agents", "prompt", "one", "--wait", f"[[wait 1]] [[crash {how}]]")
+
+    number = {"SIGKILL": "by signal 9", "SIGSEGV": "by signal 11", "3": "with exit code 3"}[how]
+    assert (died.returncode, died.stdout) == (12, "")
+    assert died.stderr == f"one: unknown: the agent's program ended {number}\n"

@@ -132,7 +132,7 @@ class TuiWatch:
             is_attached = self.link.client is not None
             return gone(self.link.reason), sight.of_nothing(self.link.reason, is_attached=is_attached)
         if pane.dead:
-            detail = f"its program ended{_how(pane)}"
+            detail = f"its program ended{pane.ending}"
             return gone(detail), sight.of_dead(pane, detail)
         if terminal.is_waiting(pane):
             # Whoever launches it has not come so far; nobody may take the empty place for the agent.
@@ -255,9 +255,3 @@ async def first_of(*waits: Coroutine[Any, Any, None]) -> None:
 def gone(detail: str) -> Standing:
     """An agent that is not there, and why."""
     return Standing(connectivity="unavailable", eligibility="unknown", detail=detail)
-
-
-def _how(pane: Pane) -> str:
-    if pane.dead_signal is not None:
-        return f" by signal {pane.dead_signal}"
-    return "" if pane.dead_status is None else f" with exit code {pane.dead_status}"

@@ -76,11 +76,7 @@ def probe_pane(agent: Agent) -> Agent:
         pane = terminal.agent_pane(found.tmux, found.tmux_session_name)
     except PosthouseError as error:
         return replace(agent, detail=str(error))
-    if pane.dead_signal is not None:
-        return replace(agent, detail=f"the program was ended by signal {pane.dead_signal}")
-    if pane.dead_status is None:
-        return agent
-    return replace(agent, detail=f"the program ended with exit code {pane.dead_status}")
+    return replace(agent, detail=f"the program ended{pane.ending}") if pane.dead else agent
 
 
 def _agent(record: Record, known: dict[Server, Surfaces | PosthouseError]) -> Agent:
