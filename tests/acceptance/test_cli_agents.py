@@ -13,6 +13,7 @@ import pytest
 
 from posthouse import __version__
 from posthouse.support import locks
+from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.gate import Gate
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS
@@ -505,3 +506,35 @@ def test_without_a_gateway_waiting_ends_when_the_program_of_a_tui_dies(
     number = {"SIGKILL": "by signal 9", "SIGSEGV": "by signal 11", "3": "with exit code 3"}[how]
     assert (died.returncode, died.stdout) == (12, "")
     assert died.stderr == f"one: unknown: the agent's program ended {number}\n"
+
+
+def test_agents_on_tmux_servers_of_their_own(posthouse: "Commands", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command finds each agent on its own server, and a server that dies takes one agent with it."""
+    posthouse.environment["TMUX_TMPDIR"] = str(posthouse.folder)
+    monkeypatch.setenv("TMUX_TMPDIR", str(posthouse.folder))  # the fixture stops agents from here
+    launch = ("agents", "launch", "--tool", "scripted", "--name")
+    for name in ("one", "two"):
+        posthouse.ok(*launch, name, more={"POSTHOUSE_TMUX_SOCKET": "per-agent"})
+    one, two = posthouse.json("agents", "list")["agents"]
+    tmux = Tmux(Server(one["tmux_socket"]))
+
+    _wait_ready(posthouse, "two")
+    inside = posthouse.folder / "inside"
+    posthouse.ok("agents", "prompt", "two", "--wait", f"[[tool posthouse agents self identity > {inside}]]")
+    os.kill(int(tmux.run("display-message", "-p", "#{pid}")), signal.SIGKILL)
+    _wait_for(lambda: _healths(posthouse) == {"one": "stale_missing_session", "two": "healthy"})
+    answer = posthouse.ok("agents", "prompt", "two", "--wait", "[[say still here]]")
+    posthouse.ok("agents", "relaunch", "--all")
+    _wait_ready(posthouse, "one")
+    back = posthouse.ok("agents", "prompt", "one", "--wait", "[[say back]]")
+    for name in ("one", "two"):
+        posthouse.ok("agents", "stop", name)
+
+    assert (one["agent_name"], one["tmux_socket"] != two["tmux_socket"]) == ("one", True)
+    assert (answer, back) == ("still here\n", "back\n")
+    assert inside.read_text().split()[:2] == ["agent_name", "two"]
+    assert list(posthouse.folder.rglob("posthouse-agent-*")) == []
+
+
+def _healths(posthouse: "Commands") -> dict[str, str]:
+    return {one["agent_name"]: one["health"] for one in posthouse.json("agents", "list")["agents"]}

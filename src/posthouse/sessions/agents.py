@@ -24,9 +24,9 @@ from posthouse.sessions.liveness import Agent
 from posthouse.sessions.registry import Registry, lease
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
-from posthouse.support import clock, crashpoints, processes
+from posthouse.support import clock, crashpoints, ids, processes
 from posthouse.terminal import session as terminal
-from posthouse.terminal.client import Server, Tmux
+from posthouse.terminal.client import Placement, Server, Tmux
 from posthouse.tools.tool import Chat
 
 
@@ -113,10 +113,13 @@ class Companions(Protocol):
 class Agents:
     """All agents of one registry, as seen from one set of roots and one tmux server."""
 
-    def __init__(self, roots: Roots, registry: Registry, server: Server, companions: Companions) -> None:
+    def __init__(
+        self, roots: Roots, registry: Registry, placement: Server | Placement, companions: Companions
+    ) -> None:
         self.roots = roots
         self.registry = registry
-        self.server = server
+        self._placement = Placement(placement) if isinstance(placement, Server) else placement
+        self.server = self._placement.shared
         self._companions = companions
 
     def launch(
@@ -134,7 +137,8 @@ class Agents:
             AgentExists: The name or id is in use and *replace_existing* is false.
             And as `launch.prepare` and `launch.carry_out`.
         """
-        prepared = launch.prepare(spec, self.roots, self.server, clock.now())
+        server = self._placement.server_for(ids.hex_id(12))
+        prepared = launch.prepare(spec, self.roots, server, clock.now())
         for warning in prepared.warnings:
             warn(warning)
         with self.registry.locked(prepared.plan.agent_id):
@@ -148,7 +152,7 @@ class Agents:
                 prepared,
                 self.roots,
                 self.registry,
-                self.server,
+                server,
                 open_mailbox=self._companions.open_mailbox,
                 warn=warn,
             )
@@ -247,6 +251,7 @@ class Agents:
         # If tmux or the disk is what failed, the record stays "relaunching", and `stop` ends what is left.
         with suppress(PosthouseError, OSError):
             _close_terminal(found.tmux, found.tmux_session_name)
+            terminal.remove_own_server(found.tmux)
             self._publish_stopped(record, reason=f"relaunch failed: {str(error) or type(error).__name__}")
 
     def relaunch_lost(self) -> list[Session | PosthouseError]:
@@ -263,6 +268,8 @@ class Agents:
     def mark_stopped(self, agent: Agent, *, reason: str) -> None:
         """Say of an agent whose session is gone that it stopped."""
         with self.registry.locked(agent.agent_id):
+            if agent.session is not None:
+                terminal.remove_own_server(agent.session.tmux)
             self._publish_stopped(agent.record, reason=reason)
 
     def _also_locked(self, agent_id: str, held: str) -> AbstractContextManager[None]:
@@ -284,6 +291,7 @@ class Agents:
             self._companions.detach_gateway(agent.session)
             self._companions.end_turn(agent.session)
             _close_terminal(agent.session.tmux, agent.session.tmux_session_name)
+            terminal.remove_own_server(agent.session.tmux)
         elif agent.record.terminal.current_session_name is not None:
             # Without its manifest only the caller's own server can be asked.
             _close_terminal(Tmux(self.server), agent.record.terminal.current_session_name)

@@ -227,6 +227,7 @@ def _take_down(plan: Blueprint, registry: Registry, *, owns_home: bool) -> None:
     made = Session(plan.session_root, blueprint.manifest_of(plan))
     try:
         terminal.kill(made.tmux, plan.tmux_session_name)
+        terminal.remove_own_server(made.tmux)
     except PosthouseError:
         # tmux is what failed: the record stays, so that the session can still be found and stopped.
         return

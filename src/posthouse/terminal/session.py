@@ -299,6 +299,13 @@ def kill(tmux: Tmux, name: str) -> None:
     _kill(tmux, ["kill-session", "-t", _target(name)], ["list-panes", "-s", "-t", _target(name)])
 
 
+def remove_own_server(tmux: Tmux) -> None:
+    """Remove the socket of a server that was made for one agent and has no session left. tmux leaves it."""
+    if client.is_for_one_agent(tmux.server) and not surfaces(tmux):
+        turnstile.socket_of(tmux.server).unlink(missing_ok=True)
+        turnstile.lock_of(tmux.server).unlink(missing_ok=True)
+
+
 def kill_window(tmux: Tmux, window_id: str) -> None:
     """End one window, if it is there. Its programs get a hang-up and may outlive it."""
     _kill(tmux, ["kill-window", "-t", window_id], ["list-panes", "-t", window_id])

@@ -117,5 +117,8 @@ def test_the_neighbour_of_a_killed_cli_survives_relaunch_stop_and_cleanup(killed
     assert (cleaned.returncode, dead.health) == (0, "degraded_missing_primary")
     assert dead.detail == "the program ended by signal 9"
     assert killed.neighbour_answers()
+    # What a person does with plain tmux: the gateway's client leaves, and comes again.
+    killed.session.tmux.run("detach-client", "-s", f"={killed.session.tmux_session_name}:")
+    assert killed.neighbour_answers()
     assert killed.command("agents", "stop", tool).returncode == 0
     assert (killed.health(), killed.neighbour_answers()) == ("stopped", True)
