@@ -19,12 +19,13 @@ from posthouse.errors import Conflict, InvalidInput, NotFound, PosthouseError, U
 from posthouse.sessions import chat as chats
 from posthouse.sessions import launch, liveness, mail_skills, publication, session, start
 from posthouse.sessions.chat import StartMode
+from posthouse.sessions.closing import close_terminal
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.registry import Registry, lease
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
-from posthouse.support import clock, crashpoints, ids, processes
+from posthouse.support import clock, crashpoints, ids
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Placement, Server, Tmux
 from posthouse.tools.tool import Chat
@@ -82,12 +83,6 @@ class Unreachable(Unavailable):
 
     def __init__(self, agent: Agent) -> None:
         super().__init__(f"agent {agent.name!r} can't be reached: {agent.detail}")
-
-
-class StillAlive(Unavailable):
-    """Processes of the agent could not be ended."""
-
-    code = "still_alive"
 
 
 class Companions(Protocol):
@@ -225,7 +220,7 @@ class Agents:
         with self.registry.locked(agent.agent_id):
             _require_startable(found, chat)
             self._companions.end_turn(found)
-            _close_terminal(found.tmux, found.tmux_session_name)
+            close_terminal(found.tmux, found.tmux_session_name)
             self._publish_state(agent.record, "relaunching")
             crashpoints.reach("relaunching")
             try:
@@ -250,7 +245,7 @@ class Agents:
         """Leave a stopped agent where a relaunch failed. *error* is what the caller hears of."""
         # If tmux or the disk is what failed, the record stays "relaunching", and `stop` ends what is left.
         with suppress(PosthouseError, OSError):
-            _close_terminal(found.tmux, found.tmux_session_name)
+            close_terminal(found.tmux, found.tmux_session_name)
             terminal.remove_own_server(found.tmux)
             self._publish_stopped(record, reason=f"relaunch failed: {str(error) or type(error).__name__}")
 
@@ -290,11 +285,11 @@ class Agents:
         if agent.session is not None:
             self._companions.detach_gateway(agent.session)
             self._companions.end_turn(agent.session)
-            _close_terminal(agent.session.tmux, agent.session.tmux_session_name)
+            close_terminal(agent.session.tmux, agent.session.tmux_session_name)
             terminal.remove_own_server(agent.session.tmux)
         elif agent.record.terminal.current_session_name is not None:
             # Without its manifest only the caller's own server can be asked.
-            _close_terminal(Tmux(self.server), agent.record.terminal.current_session_name)
+            close_terminal(Tmux(self.server), agent.record.terminal.current_session_name)
         crashpoints.reach("terminal closed")
         self._publish_stopped(agent.record, reason=reason)
 
@@ -377,13 +372,3 @@ def _require_running(started: Session) -> None:
         raise start.AgentDied(
             f"agent {started.agent_name!r} does not run: tmux session {name!r} is {surface}"
         )
-
-
-def _close_terminal(tmux: Tmux, session_name: str) -> None:
-    """Kill the tmux session and verify that nothing that ran in it is left."""
-    running = [process for pid in terminal.pane_pids(tmux, session_name) for process in processes.tree(pid)]
-    terminal.kill(tmux, session_name)
-    left = processes.end(running)
-    if left:
-        pids = ", ".join(str(process.pid) for process in left)
-        raise StillAlive(f"processes {pids} of tmux session {session_name!r} would not end")

@@ -1,5 +1,6 @@
 """Agents launched, found, stopped and started again, on a real tmux server."""
 
+import errno
 import json
 import os
 import signal
@@ -346,6 +347,30 @@ def test_a_program_that_dies_at_once_leaves_nothing(
     assert agents.registry.entries() == []
     assert _files(tmp_path / "runtime") == set()
     assert frozenset(terminal.surfaces(Tmux(agents.server))) == frozenset()
+
+
+def test_a_launch_that_fails_after_the_start_ends_the_program(
+    agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that ignores the hang-up of its terminal: without a record it could not be found again."""
+    argv = ("/bin/sh", "-c", "trap '' HUP; echo ready; while :; do sleep 0.1; done")
+    monkeypatch.setattr(type(TOOL), "tui_program", lambda *_: Program(argv=argv))
+    family = []
+
+    def full(made: Session, _: object) -> Session:
+        pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+        wait_for(lambda: "ready" in terminal.capture(made.tmux, pane.pane_id).rows)
+        family.extend(processes.tree(pane.pid))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(session, "update", full)
+    with pytest.raises(OSError, match="No space left"):
+        agents.launch(_spec(tmp_path, headless=False))
+
+    assert family
+    assert [process for process in family if process.is_alive()] == []
+    assert agents.registry.entries() == []
+    assert terminal.surfaces(Tmux(agents.server)) == {}
 
 
 def test_secrets_reach_the_program_and_nothing_else(agents: Agents, tmp_path: Path) -> None:
