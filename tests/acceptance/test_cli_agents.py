@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from posthouse import __version__
+from posthouse.support import locks
+from posthouse.terminal.client import Server, Tmux
+from posthouse.testing.gate import Gate
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS
 
@@ -475,3 +478,80 @@ def test_a_record_with_open_rights_is_named_and_kept(posthouse: "Commands") -> N
     assert wanted in listed.stderr
     assert (again.returncode != 0, wanted in again.stderr) == (True, True)
     assert [one["agent_name"] for one in posthouse.json("agents", "list")["agents"]] == ["one"]
+
+
+def test_without_a_gateway_two_callers_with_equal_prompts_get_an_answer_each(posthouse: "Commands") -> None:
+    """The answer is that of the exchange that this caller began, also when a newer equal one has ended."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--no-gateway")
+    _wait_ready(posthouse, "one")
+    posthouse.ok("agents", "prompt", "one", "--wait", "first [[say hi]]")
+
+    gate = Gate(posthouse.folder)
+    ask = ("agents", "prompt", "one", "--wait", f"{gate.closed} [[recall]]")
+    first = posthouse.start(*ask)
+    _wait_phase(posthouse, "one", "active")
+    _wait_for(lambda: not _is_typed_into(posthouse))
+    # Held up until the second caller has its answer, so that the newest equal prompt is not its own.
+    os.kill(first.pid, signal.SIGSTOP)
+    gate.open()
+    second = posthouse.ok(*ask)
+    os.kill(first.pid, signal.SIGCONT)
+    answer, _ = first.communicate(timeout=LIMIT_SECONDS)
+
+    assert (first.returncode, answer.count("[[recall]]"), second.count("[[recall]]")) == (0, 0, 1)
+
+
+def _is_typed_into(posthouse: "Commands") -> bool:
+    [lock] = posthouse.folder.rglob("pane.lock")
+    try:
+        with locks.hold(lock):
+            return False
+    except locks.LockHeld:
+        return True
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGSEGV", "3"])
+def test_without_a_gateway_waiting_ends_when_the_program_of_a_tui_dies(
+    posthouse: "Commands", how: str
+) -> None:
+    """What became of the prompt is unknown, and how the program ended is the reason."""
+    posthouse.ok("agents", "launch", "--tool", "scripted", "--name", "one", "--no-gateway")
+    _wait_ready(posthouse, "one")
+
+    died = posthouse.run("agents", "prompt", "one", "--wait", f"[[wait 1]] [[crash {how}]]")
+
+    number = {"SIGKILL": "by signal 9", "SIGSEGV": "by signal 11", "3": "with exit code 3"}[how]
+    assert (died.returncode, died.stdout) == (12, "")
+    assert died.stderr == f"one: unknown: the agent's program ended {number}\n"
+
+
+def test_agents_on_tmux_servers_of_their_own(posthouse: "Commands", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command finds each agent on its own server, and a server that dies takes one agent with it."""
+    posthouse.environment["TMUX_TMPDIR"] = str(posthouse.folder)
+    monkeypatch.setenv("TMUX_TMPDIR", str(posthouse.folder))  # the fixture stops agents from here
+    launch = ("agents", "launch", "--tool", "scripted", "--name")
+    for name in ("one", "two"):
+        posthouse.ok(*launch, name, more={"POSTHOUSE_TMUX_SOCKET": "per-agent"})
+    one, two = posthouse.json("agents", "list")["agents"]
+    tmux = Tmux(Server(one["tmux_socket"]))
+
+    _wait_ready(posthouse, "two")
+    inside = posthouse.folder / "inside"
+    posthouse.ok("agents", "prompt", "two", "--wait", f"[[tool posthouse agents self identity > {inside}]]")
+    os.kill(int(tmux.run("display-message", "-p", "#{pid}")), signal.SIGKILL)
+    _wait_for(lambda: _healths(posthouse) == {"one": "stale_missing_session", "two": "healthy"})
+    answer = posthouse.ok("agents", "prompt", "two", "--wait", "[[say still here]]")
+    posthouse.ok("agents", "relaunch", "--all")
+    _wait_ready(posthouse, "one")
+    back = posthouse.ok("agents", "prompt", "one", "--wait", "[[say back]]")
+    for name in ("one", "two"):
+        posthouse.ok("agents", "stop", name)
+
+    assert (one["agent_name"], one["tmux_socket"] != two["tmux_socket"]) == ("one", True)
+    assert (answer, back) == ("still here\n", "back\n")
+    assert inside.read_text().split()[:2] == ["agent_name", "two"]
+    assert list(posthouse.folder.rglob("posthouse-agent-*")) == []
+
+
+def _healths(posthouse: "Commands") -> dict[str, str]:
+    return {one["agent_name"]: one["health"] for one in posthouse.json("agents", "list")["agents"]}

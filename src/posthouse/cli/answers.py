@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from posthouse import tools
@@ -14,6 +15,7 @@ from posthouse.sessions import start
 from posthouse.sessions.session import Session
 from posthouse.support import clock
 from posthouse.terminal import session as terminal
+from posthouse.terminal.client import NoServer, TmuxRefused
 from posthouse.terminal.paste import pasteable
 from posthouse.tools.tool import Exchange
 from posthouse.turns.folder import Folder
@@ -86,14 +88,33 @@ def of_transcript(found: Session, ticket: Ticket, question: Question, deadline: 
     """Wait until the agent's transcript shows what became of a prompt that was typed without a gateway."""
     lag = Deadline(_TRANSCRIPT_LAG_SECONDS)
     for _ in deadline.looks():
+        # Asked before the transcript is read, so that what the program wrote last counts.
+        why_gone = _why_gone(found)
         exchange = _exchange(found, ticket, question)
         if exchange is not None and exchange.outcome is not None:
             return Answer(outcome=_OF_EXCHANGE[exchange.outcome], text=exchange.answer)
+        if why_gone is not None:
+            return Answer(outcome="unknown", detail=why_gone)
         if exchange is None and lag.has_passed:
             return Answer(outcome="unknown", detail="the agent's transcript does not show the prompt")
-        if not terminal.exists(found.tmux, found.tmux_session_name):
-            return Answer(outcome="unknown", detail="the agent's terminal went away")
     return _TIMED_OUT
+
+
+def _why_gone(found: Session) -> str | None:
+    """Why the program that got the prompt is gone; None while it runs."""
+    try:
+        pane = terminal.agent_pane(found.tmux, found.tmux_session_name)
+    except (NoServer, terminal.NoAgentPane):
+        return "the agent's terminal is gone"
+    except TmuxRefused as error:
+        if not error.is_not_found:
+            raise
+        return "the agent's terminal is gone"
+    if pane.dead:
+        return f"the agent's program ended{pane.ending}"
+    if found.manifest.runtime.agent_pid not in (None, pane.pid):
+        return "another program has taken the place of the agent's"
+    return None
 
 
 def told_by(client: "GatewayClient", request_id: str, deadline: Deadline) -> Answer | None:
@@ -170,14 +191,23 @@ def _until_closed(found: Session, ticket: Ticket) -> None:
 
 
 def _exchange(found: Session, ticket: Ticket, question: Question) -> Exchange | None:
-    """The newest exchange that is this prompt: same text, not older than the asking."""
+    """The exchange that is this prompt: the first with its text since it was typed.
+
+    Another caller may give an equal prompt before or after it, and never while it is being typed.
+    """
     launch = start.launch_of(found)
     tool = tools.load(found.manifest.tool)
-    asked_at = clock.parse(ticket.asked_at_utc)
+    typed_at = ticket.carrier.typed_at_utc if ticket.carrier is not None else None
+    since = clock.parse(typed_at or ticket.asked_at_utc)
     wanted = pasteable(tool.guard(question.prompt)).strip()
-    for exchange in reversed(tool.exchanges(launch.home, launch.working_directory)):
-        if clock.parse(exchange.submitted_at_utc) < asked_at:
-            return None
-        if exchange.prompt.strip() == wanted:
+    for exchange in tool.exchanges(launch.home, launch.working_directory):
+        if exchange.prompt.strip() == wanted and _is_since(since, exchange.submitted_at_utc):
             return exchange
     return None
+
+
+def _is_since(moment: datetime, told: str) -> bool:
+    try:
+        return clock.parse(told) >= moment
+    except ValueError:
+        return False  # a record without a time proves nothing

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from posthouse.errors import Conflict
 from posthouse.sessions.session import Session
+from posthouse.support import clock
 
 if TYPE_CHECKING:
-    from posthouse.driving.adapter import AgentAdapter, Prompt
+    from posthouse.driving.adapter import AgentAdapter, Ending, Prompt, Step, Tell
 
 #: How long a prompt waits for a busy agent when nobody said how long.
 READY_SECONDS = 60.0
@@ -30,9 +31,11 @@ class Carrier:
 
     def __init__(self, found: Session, prompt: "Prompt", *, ready_seconds: float) -> None:
         self.error: Exception | None = None
-        self._thread = threading.Thread(
-            target=self._run, args=(_carry(found, prompt, ready_seconds),), daemon=True
-        )
+        #: When the text of the prompt stood in a TUI's composer, before it was submitted. The pane's lock is
+        #: held from then until the TUI has it, so it gets no other prompt of ours in between.
+        self.typed_at_utc: str | None = None
+        work = _carry(found, prompt, ready_seconds, self._note)
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
 
     @property
@@ -51,6 +54,12 @@ class Carrier:
         self.join()
         if self.error is not None:
             raise self.error
+
+    def _note(self, step: "Step | Ending") -> None:
+        if getattr(step, "stage", None) == "typed":
+            now = clock.now()
+            # Transcripts have milliseconds.
+            self.typed_at_utc = clock.iso_micros(now.replace(microsecond=now.microsecond // 1000 * 1000))
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -73,7 +82,7 @@ def interrupt(found: Session) -> bool:
     return asyncio.run(work())
 
 
-async def _carry(found: Session, prompt: "Prompt", ready_seconds: float) -> None:
+async def _carry(found: Session, prompt: "Prompt", ready_seconds: float, tell: "Tell") -> None:
     adapter = await _open(found)
     try:
         try:
@@ -83,7 +92,7 @@ async def _carry(found: Session, prompt: "Prompt", ready_seconds: float) -> None
             raise StillBusy(
                 f"agent {found.agent_name!r} did not become ready within {ready_seconds:g} s"
             ) from None
-        await adapter.carry_out(prompt)
+        await adapter.carry_out(prompt, tell=tell)
     finally:
         await adapter.close()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from posthouse.sessions.agents import Agents
     from posthouse.sessions.registry import Registry
     from posthouse.sessions.roots import Roots
-    from posthouse.terminal.client import Server
+    from posthouse.terminal.client import Placement, Server
 
 _DEMO_SOCKET = "posthouse-demo"
 
@@ -132,14 +132,18 @@ class Wiring:
         from posthouse.attaching.companions import Companions
         from posthouse.sessions.agents import Agents
 
-        return Agents(self.roots, self.registry, self.server, Companions())
+        return Agents(self.roots, self.registry, self._placement, Companions())
 
     @property
     def server(self) -> "Server":
-        """The tmux server that new agents start on."""
-        from posthouse.terminal.client import Server
+        """The tmux server that agents share, and where sessions to join are looked for."""
+        return self._placement.shared
 
-        return Server(self.environment.get(names.TMUX_SOCKET, "").strip() or None)
+    @property
+    def _placement(self) -> "Placement":
+        from posthouse.terminal.client import Placement
+
+        return Placement.parse(self.environment.get(names.TMUX_SOCKET, ""))
 
     @property
     def demo_home(self) -> Path:

@@ -84,15 +84,15 @@ def _agents(given: argparse.Namespace, environment: Mapping[str, str]) -> "Agent
     from posthouse.sessions import roots
     from posthouse.sessions.agents import Agents
     from posthouse.sessions.registry import Registry
-    from posthouse.terminal.client import Server as TmuxServer
+    from posthouse.terminal.client import Placement
 
     found = replace(
         roots.resolve(environment, Path.cwd()),
         registry=given.registry_root.resolve(),
         runtime=given.runtime_root.resolve(),
     )
-    tmux = TmuxServer(environment.get(names.TMUX_SOCKET, "").strip() or None)
-    return Agents(found, Registry(found.registry), tmux, Companions())
+    placement = Placement.parse(environment.get(names.TMUX_SOCKET, ""))
+    return Agents(found, Registry(found.registry), placement, Companions())
 
 
 async def _serve(

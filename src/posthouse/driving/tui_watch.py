@@ -13,7 +13,7 @@ from posthouse.errors import Unavailable
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.support.supervision import Supervisor
-from posthouse.terminal import buffers, death
+from posthouse.terminal import buffers, dead_panes, death
 from posthouse.terminal import session as terminal
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.following import PaneFollower
@@ -77,9 +77,16 @@ class TuiWatch:
             if pane is None:
                 await asyncio.sleep(_NO_PANE_SECONDS)
             elif pane.dead:
+                await self._collect_exit_status(client, pane)
                 await self._keep_looking(client, pane)
             else:
                 await first_of(self._keep_looking(client, pane), self._program_ended(pane))
+
+    async def _collect_exit_status(self, client: ControlClient, pane: Pane) -> None:
+        """Have tmux find out how the program ended, if it does not know: only then its hook runs."""
+        if dead_panes.lacks_exit_status(pane):
+            await client.command(*dead_panes.COLLECT_EXIT_STATUSES)
+            self._due.set()
 
     async def _keep_looking(self, client: ControlClient, pane: Pane) -> None:
         """Look whenever the pane is worth it; return when another program, or none, is in it."""
@@ -127,7 +134,7 @@ class TuiWatch:
             is_attached = self.link.client is not None
             return gone(self.link.reason), sight.of_nothing(self.link.reason, is_attached=is_attached)
         if pane.dead:
-            detail = f"its program ended{_how(pane)}"
+            detail = f"its program ended{pane.ending}"
             return gone(detail), sight.of_dead(pane, detail)
         if terminal.is_waiting(pane):
             # Whoever launches it has not come so far; nobody may take the empty place for the agent.
@@ -253,9 +260,3 @@ async def first_of(*waits: Coroutine[Any, Any, None]) -> None:
 def gone(detail: str) -> Standing:
     """An agent that is not there, and why."""
     return Standing(connectivity="unavailable", eligibility="unknown", detail=detail)
-
-
-def _how(pane: Pane) -> str:
-    if pane.dead_signal is not None:
-        return f" by signal {pane.dead_signal}"
-    return "" if pane.dead_status is None else f" with exit code {pane.dead_status}"

@@ -5,11 +5,13 @@ turns. Gateways are attached and detached by the process above.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 from typing import Literal, Protocol
 
 from msgspec import structs
 
+from posthouse import tools
 from posthouse.contracts import identity
 from posthouse.contracts.manifest import LEGACY
 from posthouse.contracts.registry import Lifecycle, Record, Terminal
@@ -17,14 +19,16 @@ from posthouse.errors import Conflict, InvalidInput, NotFound, PosthouseError, U
 from posthouse.sessions import chat as chats
 from posthouse.sessions import launch, liveness, mail_skills, publication, session, start
 from posthouse.sessions.chat import StartMode
+from posthouse.sessions.closing import close_terminal
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.registry import Registry, lease
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
-from posthouse.support import clock, crashpoints, processes
+from posthouse.support import clock, crashpoints, ids
 from posthouse.terminal import session as terminal
-from posthouse.terminal.client import Server, Tmux
+from posthouse.terminal.client import Placement, Server, Tmux
+from posthouse.tools.tool import Chat
 
 
 class AgentNotFound(NotFound):
@@ -81,12 +85,6 @@ class Unreachable(Unavailable):
         super().__init__(f"agent {agent.name!r} can't be reached: {agent.detail}")
 
 
-class StillAlive(Unavailable):
-    """Processes of the agent could not be ended."""
-
-    code = "still_alive"
-
-
 class Companions(Protocol):
     """What stands beside a session: what has to end with it, and the mailbox it is given.
 
@@ -110,10 +108,13 @@ class Companions(Protocol):
 class Agents:
     """All agents of one registry, as seen from one set of roots and one tmux server."""
 
-    def __init__(self, roots: Roots, registry: Registry, server: Server, companions: Companions) -> None:
+    def __init__(
+        self, roots: Roots, registry: Registry, placement: Server | Placement, companions: Companions
+    ) -> None:
         self.roots = roots
         self.registry = registry
-        self.server = server
+        self._placement = Placement(placement) if isinstance(placement, Server) else placement
+        self.server = self._placement.shared
         self._companions = companions
 
     def launch(
@@ -131,7 +132,8 @@ class Agents:
             AgentExists: The name or id is in use and *replace_existing* is false.
             And as `launch.prepare` and `launch.carry_out`.
         """
-        prepared = launch.prepare(spec, self.roots, self.server, clock.now())
+        server = self._placement.server_for(ids.hex_id(12))
+        prepared = launch.prepare(spec, self.roots, server, clock.now())
         for warning in prepared.warnings:
             warn(warning)
         with self.registry.locked(prepared.plan.agent_id):
@@ -145,7 +147,7 @@ class Agents:
                 prepared,
                 self.roots,
                 self.registry,
-                self.server,
+                server,
                 open_mailbox=self._companions.open_mailbox,
                 warn=warn,
             )
@@ -203,7 +205,8 @@ class Agents:
         Raises:
             Conflict: Its manifest is unusable, or it was joined and can't be started by us.
             Unreachable: Its tmux server does not answer; nothing was touched.
-            AgentDied: Its program does not run after the start.
+            ToolMissing, InvalidInput: Its CLI or its working directory is missing; nothing was touched.
+            AgentDied: Its program does not run after the start; the agent is stopped.
         """
         refuse_legacy(agent)
         require_answer(agent)
@@ -213,20 +216,38 @@ class Agents:
         authority = found.manifest.agent_launch_authority
         if authority is not None and authority.posture_kind == "unavailable":
             raise Conflict(f"agent {agent.name!r} was joined: start it again yourself, then join it again")
+        chat = chats.start_chat(mode, chat_id)
         with self.registry.locked(agent.agent_id):
+            _require_startable(found, chat)
             self._companions.end_turn(found)
-            _close_terminal(found.tmux, found.tmux_session_name)
+            close_terminal(found.tmux, found.tmux_session_name)
             self._publish_state(agent.record, "relaunching")
             crashpoints.reach("relaunching")
-            if mode is not None:
-                found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
-            publication.seed(found)
-            for text in mail_skills.provide(found):
-                warn(text)
-            started = start.agent(found, chats.start_chat(mode, chat_id), self.roots)
-            _require_running(started)
+            try:
+                if mode is not None:
+                    found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
+                started = self._start_again(found, chat, warn)
+            except BaseException as error:
+                self._give_up(agent.record, found, error)
+                raise
             self._publish_state(agent.record, "active")
             return started
+
+    def _start_again(self, found: Session, chat: Chat, warn: Callable[[str], None]) -> Session:
+        publication.seed(found)
+        for text in mail_skills.provide(found):
+            warn(text)
+        started = start.agent(found, chat, self.roots)
+        _require_running(started)
+        return started
+
+    def _give_up(self, record: Record, found: Session, error: BaseException) -> None:
+        """Leave a stopped agent where a relaunch failed. *error* is what the caller hears of."""
+        # If tmux or the disk is what failed, the record stays "relaunching", and `stop` ends what is left.
+        with suppress(PosthouseError, OSError):
+            close_terminal(found.tmux, found.tmux_session_name)
+            terminal.remove_own_server(found.tmux)
+            self._publish_stopped(record, reason=f"relaunch failed: {str(error) or type(error).__name__}")
 
     def relaunch_lost(self) -> list[Session | PosthouseError]:
         """Start again every agent that was active when its tmux session went away (a reboot)."""
@@ -242,6 +263,8 @@ class Agents:
     def mark_stopped(self, agent: Agent, *, reason: str) -> None:
         """Say of an agent whose session is gone that it stopped."""
         with self.registry.locked(agent.agent_id):
+            if agent.session is not None:
+                terminal.remove_own_server(agent.session.tmux)
             self._publish_stopped(agent.record, reason=reason)
 
     def _also_locked(self, agent_id: str, held: str) -> AbstractContextManager[None]:
@@ -262,10 +285,11 @@ class Agents:
         if agent.session is not None:
             self._companions.detach_gateway(agent.session)
             self._companions.end_turn(agent.session)
-            _close_terminal(agent.session.tmux, agent.session.tmux_session_name)
+            close_terminal(agent.session.tmux, agent.session.tmux_session_name)
+            terminal.remove_own_server(agent.session.tmux)
         elif agent.record.terminal.current_session_name is not None:
             # Without its manifest only the caller's own server can be asked.
-            _close_terminal(Tmux(self.server), agent.record.terminal.current_session_name)
+            close_terminal(Tmux(self.server), agent.record.terminal.current_session_name)
         crashpoints.reach("terminal closed")
         self._publish_stopped(agent.record, reason=reason)
 
@@ -322,23 +346,29 @@ def require_answer(agent: Agent) -> None:
         raise Unreachable(agent)
 
 
+def _require_startable(found: Session, chat: Chat) -> None:
+    """Raises:
+    ToolMissing: The agent's CLI is not installed.
+    InvalidInput: Its working directory is gone.
+    """
+    tool = tools.load(found.manifest.tool)
+    if found.manifest.is_headless:
+        tool.executable()
+    else:
+        tool.tui_program(start.launch_of(found), chat)
+    folder = Path(found.manifest.working_directory)
+    if not folder.is_dir():
+        raise InvalidInput(f"working directory {folder} does not exist")
+
+
 def _require_running(started: Session) -> None:
     """Raises:
-    AgentDied: The session is gone, or the program in its pane has ended.
+    AgentDied: The session is gone, or its program does not run.
     """
     name = started.tmux_session_name
     surface = terminal.surfaces(started.tmux).get(name, "missing")
-    if surface != "running":
+    # A headless agent waits for its first turn.
+    if surface != ("waiting" if started.manifest.is_headless else "running"):
         raise start.AgentDied(
             f"agent {started.agent_name!r} does not run: tmux session {name!r} is {surface}"
         )
-
-
-def _close_terminal(tmux: Tmux, session_name: str) -> None:
-    """Kill the tmux session and verify that nothing that ran in it is left."""
-    running = [process for pid in terminal.pane_pids(tmux, session_name) for process in processes.tree(pid)]
-    terminal.kill(tmux, session_name)
-    left = processes.end(running)
-    if left:
-        pids = ", ".join(str(process.pid) for process in left)
-        raise StillAlive(f"processes {pids} of tmux session {session_name!r} would not end")

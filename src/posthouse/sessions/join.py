@@ -14,6 +14,7 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.support import clock, files, ids
+from posthouse.terminal import dead_panes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.pane import Pane
@@ -55,6 +56,7 @@ def join(spec: JoinSpec, here: Place, roots: Roots, registry: Registry) -> Sessi
         pane = _surface(tmux, here.session_name)
         made = _write(plan)
         registry.publish(blueprint.record_of(plan))
+        dead_panes.guard(tmux, pane)
         terminal.set_environment(tmux, here.session_name, start.discovery(made, roots))
         return session.update(made, lambda manifest: start.with_pane(manifest, pane))
 

@@ -27,6 +27,7 @@ from posthouse.sessions import (
     start,
 )
 from posthouse.sessions.blueprint import Blueprint, ManagedBy
+from posthouse.sessions.closing import close_terminal
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
@@ -226,9 +227,10 @@ def _take_down(plan: Blueprint, registry: Registry, *, owns_home: bool) -> None:
     """Remove what a failed launch made, and nothing else. The first error is the one that counts."""
     made = Session(plan.session_root, blueprint.manifest_of(plan))
     try:
-        terminal.kill(made.tmux, plan.tmux_session_name)
+        close_terminal(made.tmux, plan.tmux_session_name)
+        terminal.remove_own_server(made.tmux)
     except PosthouseError:
-        # tmux is what failed: the record stays, so that the session can still be found and stopped.
+        # tmux or the program is what failed: the record stays, so that the agent can be found and stopped.
         return
     registry.remove(plan.agent_id, plan.generation_id)
     shutil.rmtree(plan.session_root, ignore_errors=True)

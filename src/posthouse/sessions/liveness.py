@@ -76,9 +76,7 @@ def probe_pane(agent: Agent) -> Agent:
         pane = terminal.agent_pane(found.tmux, found.tmux_session_name)
     except PosthouseError as error:
         return replace(agent, detail=str(error))
-    if pane.dead_status is None:
-        return agent
-    return replace(agent, detail=f"the program ended with exit code {pane.dead_status}")
+    return replace(agent, detail=f"the program ended{pane.ending}") if pane.dead else agent
 
 
 def _agent(record: Record, known: dict[Server, Surfaces | PosthouseError]) -> Agent:
@@ -104,9 +102,11 @@ def _judged(session_name: str, alive: Surfaces, found: Session) -> tuple[Health,
         return "stale_missing_session", f"its tmux session {session_name} is gone"
     if surface == "missing":
         return "degraded_missing_primary", f"its tmux session {session_name} has no window 0"
-    # Between turns a headless agent's pane runs nothing.
+    # Before the first turn and between turns a headless agent's pane runs nothing.
     if surface == "ended" and not found.manifest.is_headless:
         return "degraded_missing_primary", "the program ended"
+    if surface == "waiting" and not found.manifest.is_headless:
+        return "degraded_missing_primary", "the program was not started"
     return "healthy", None
 
 

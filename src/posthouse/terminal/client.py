@@ -88,6 +88,33 @@ class Server:
 
 
 USERS_OWN = Server()
+#: The setting with which each new agent gets a tmux server of its own, and what their names begin with.
+PER_AGENT = "per-agent"
+_OWN_SERVER_PREFIX = "posthouse-agent-"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Which tmux server a new agent starts on."""
+
+    shared: Server = USERS_OWN
+    #: Each agent gets a server of its own instead; `shared` is then where sessions to join are looked for.
+    is_per_agent: bool = False
+
+    @classmethod
+    def parse(cls, setting: str) -> "Placement":
+        """Read the value of `POSTHOUSE_TMUX_SOCKET`: empty, `per-agent`, a name or an absolute path."""
+        socket = setting.strip()
+        return cls(is_per_agent=True) if socket == PER_AGENT else cls(Server(socket or None))
+
+    def server_for(self, unique: str) -> Server:
+        """The server for a new agent; *unique* is used for no other."""
+        return Server(f"{_OWN_SERVER_PREFIX}{unique}") if self.is_per_agent else self.shared
+
+
+def is_for_one_agent(server: Server) -> bool:
+    """Whether *server* was made for one agent, and is of no use when its session has ended."""
+    return server.socket is not None and server.socket.startswith(_OWN_SERVER_PREFIX)
 
 
 class Tmux:

@@ -42,6 +42,13 @@ class Pane:
     #: Column and row, from 0.
     cursor: tuple[int, int]
 
+    @property
+    def ending(self) -> str:
+        """How its program ended, to follow "the program ended"; empty where tmux does not know."""
+        if self.dead_signal is not None:
+            return f" by signal {self.dead_signal}"
+        return "" if self.dead_status is None else f" with exit code {self.dead_status}"
+
 
 def parse(text: str) -> list[Pane]:
     """The panes in what tmux printed for `FORMAT`, one after the other."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints, processes
-from posthouse.terminal import client, quoting, turnstile, variable_files, variables
+from posthouse.terminal import client, dead_panes, quoting, turnstile, variable_files, variables
 from posthouse.terminal import pane as panes
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
@@ -69,7 +69,9 @@ def create(
     _make(tmux, name, _creation(name, quoting.verbatim(str(working_directory)), columns, rows))
     crashpoints.reach("tmux session made")
     set_environment(tmux, name, environment)
-    return agent_pane(tmux, name)
+    pane = agent_pane(tmux, name)
+    dead_panes.guard(tmux, pane)
+    return pane
 
 
 def _make(tmux: Tmux, name: str, commands: list[list[str]]) -> None:
@@ -141,23 +143,32 @@ def exists(tmux: Tmux, name: str) -> bool:
     return True
 
 
-#: Of an agent's pane: its program runs, its program ended, or there is no window 0.
-Surface = Literal["running", "ended", "missing"]
+#: Of an agent's pane: its program runs, none was started yet, its program ended, or there is no window 0.
+Surface = Literal["running", "waiting", "ended", "missing"]
+_WAITS = f"#{{==:#{{pane_start_command}},{' '.join(_PLACEHOLDER)}}}"
 
 
 def surfaces(tmux: Tmux) -> dict[str, Surface]:
     """Every session of the server with how its agent's pane is; empty when there is no server."""
-    question = ["list-panes", "-a", "-F", "#{window_index} #{pane_index} #{pane_dead} #{session_name}"]
+    question = f"#{{window_index}} #{{pane_index}} #{{pane_dead}} {_WAITS} #{{session_name}}"
     try:
-        rows = sorted(row.split(" ", 3) for row in tmux.run(*question).splitlines())
+        rows = sorted(row.split(" ", 4) for row in tmux.run("list-panes", "-a", "-F", question).splitlines())
     except NoServer:
         return {}
     found: dict[str, Surface] = {}
-    for window_index, _, dead, name in rows:
+    for window_index, _, dead, waits, name in rows:
         # The first pane of window 0 sorts before everything else of its session.
-        here: Surface = "missing" if window_index != "0" else "ended" if dead == "1" else "running"
+        here = _surface(window_index, is_dead=dead == "1", is_waiting=waits == "1")
         found.setdefault(name, here)
     return found
+
+
+def _surface(window_index: str, *, is_dead: bool, is_waiting: bool) -> Surface:
+    if window_index != "0":
+        return "missing"
+    if is_dead:
+        return "ended"
+    return "waiting" if is_waiting else "running"
 
 
 def agent_pane(tmux: Tmux, name: str) -> Pane:
@@ -175,7 +186,12 @@ def agent_pane(tmux: Tmux, name: str) -> Pane:
 
 def panes_of(tmux: Tmux, name: str) -> list[Pane]:
     """Every pane of every window of the session."""
-    return panes.parse(tmux.run("list-panes", "-s", "-t", _target(name), "-F", panes.FORMAT))
+    listing = ["list-panes", "-s", "-t", _target(name), "-F", panes.FORMAT]
+    found = panes.parse(tmux.run(*listing))
+    if not any(dead_panes.lacks_exit_status(pane) for pane in found):
+        return found
+    dead_panes.collect_exit_statuses(tmux)
+    return panes.parse(tmux.run(*listing))
 
 
 def pane_pids(tmux: Tmux, name: str) -> list[int]:
@@ -269,19 +285,29 @@ def capture(tmux: Tmux, pane_id: str) -> "Screen":
 
 
 def recorded(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
-    """The pane now, and what `capture-pane -p -e` prints of it."""
+    """The pane now, and what `capture-pane -p -e` prints of it; of a dead pane, what it showed last."""
     text = tmux.run_all(
         [
             ["display-message", "-p", "-t", pane_id, panes.FORMAT],
             ["capture-pane", "-p", "-e", "-t", pane_id],
         ]
     )
-    return panes.split(text)
+    pane, shown = panes.split(text)
+    if pane.dead and not shown.strip():
+        shown = dead_panes.screen_text(tmux, pane_id) or shown
+    return pane, shown
 
 
 def kill(tmux: Tmux, name: str) -> None:
     """End the session, if it is there. Its programs get a hang-up and may outlive it."""
     _kill(tmux, ["kill-session", "-t", _target(name)], ["list-panes", "-s", "-t", _target(name)])
+
+
+def remove_own_server(tmux: Tmux) -> None:
+    """Remove the socket of a server that was made for one agent and has no session left. tmux leaves it."""
+    if client.is_for_one_agent(tmux.server) and not surfaces(tmux):
+        turnstile.socket_of(tmux.server).unlink(missing_ok=True)
+        turnstile.lock_of(tmux.server).unlink(missing_ok=True)
 
 
 def kill_window(tmux: Tmux, window_id: str) -> None:
@@ -292,14 +318,15 @@ def kill_window(tmux: Tmux, window_id: str) -> None:
 def _kill(tmux: Tmux, command: list[str], listing: list[str]) -> None:
     """Run *command* on the panes that *listing* lists. All sessions and windows are killed here.
 
-    tmux 3.3a writes to a focused pane that loses its clients, if its program asked for focus events. When
-    that program was killed, there is nothing to write to: the server crashes, with all its agents. A
-    terminal reset switches focus events off; it is part of the same step as the kill.
+    A dead pane can crash tmux when its session is killed (`dead_panes`), and its hook may not have run yet.
+    The same reset as in the hook is therefore part of the same step as the kill.
     """
     try:
         with turnstile.passing(tmux.server):
             pane_ids = tmux.run(*listing, "-F", "#{pane_id}").splitlines()
-            tmux.run_all([*(["send-keys", "-R", "-t", pane_id] for pane_id in pane_ids), command])
+            resets = [["send-keys", "-R", "-t", pane_id] for pane_id in pane_ids]
+            forgets = [each for pane_id in pane_ids for each in dead_panes.forget(pane_id)]
+            tmux.run_all([*forgets, *resets, command])
     except NoServer:
         return
     except TmuxRefused as error:

@@ -56,8 +56,14 @@ async def passing_in_loop(server: Server) -> AsyncIterator[None]:
 
 def lock_of(server: Server) -> Path:
     """The lock of *server*, beside the socket that tmux makes for it."""
+    socket = socket_of(server)
+    return socket.with_name(socket.name + _SUFFIX)
+
+
+def socket_of(server: Server) -> Path:
+    """The socket that tmux makes for *server*."""
     name = server.socket or "default"
     if name.startswith("/"):
-        return Path(name + _SUFFIX)
+        return Path(name)
     folder = os.environ.get("TMUX_TMPDIR") or "/tmp"
-    return Path(folder, f"tmux-{os.getuid()}", name + _SUFFIX)
+    return Path(folder, f"tmux-{os.getuid()}", name)

@@ -1,5 +1,6 @@
 """Agents launched, found, stopped and started again, on a real tmux server."""
 
+import errno
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.errors import Conflict
+from posthouse.errors import Conflict, InvalidInput
 from posthouse.sessions import cleaning, current, join, session, start
 from posthouse.sessions.agents import (
     AgentExists,
@@ -33,6 +34,8 @@ from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
 from posthouse.testing.companions import NoCompanions
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
+from posthouse.tools.scripted.profile import TOOL
+from posthouse.tools.tool import Program, ToolMissing
 
 
 @pytest.fixture
@@ -160,6 +163,84 @@ def test_relaunch_starts_the_same_session_again(agents: Agents, tmp_path: Path) 
     assert agents.find(name="gpu").record.generation_id == generation
     pane = terminal.agent_pane(again.tmux, again.tmux_session_name)
     wait_for(lambda: processes.has_variable(pane.pid, "TOKEN", "t0p"))
+
+
+@pytest.fixture
+def without_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Uninstalls the agent's CLI."""
+
+    def missing(_: object) -> str:
+        raise ToolMissing("scripted is not installed")
+
+    return lambda: monkeypatch.setattr(type(TOOL), "executable", missing)
+
+
+@pytest.mark.parametrize("headless", [False, True])
+def test_a_stopped_agent_whose_cli_is_missing_stays_stopped(
+    agents: Agents, tmp_path: Path, without_cli: Callable[[], None], *, headless: bool
+) -> None:
+    """The relaunch says so, and leaves no session that would count as alive."""
+    agents.launch(_spec(tmp_path, headless=headless))
+    agents.stop(agents.find(name="gpu"))
+    before = agents.find(name="gpu")
+    without_cli()
+
+    with pytest.raises(ToolMissing):
+        agents.relaunch(agents.find(name="gpu"))
+
+    assert agents.find(name="gpu") == before
+    assert terminal.surfaces(Tmux(agents.server)) == {}
+
+
+def test_a_live_agent_is_not_ended_for_a_relaunch_that_cannot_be(
+    agents: Agents, tmp_path: Path, without_cli: Callable[[], None]
+) -> None:
+    """What a relaunch needs is checked before anything is ended."""
+    made = agents.launch(_spec(tmp_path, headless=False))
+    before = agents.find(name="gpu")
+    pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+    without_cli()
+
+    with pytest.raises(ToolMissing):
+        agents.relaunch(before)
+
+    assert agents.find(name="gpu") == before
+    assert terminal.agent_pane(made.tmux, made.tmux_session_name).pid == pane.pid
+
+
+def test_an_agent_whose_working_directory_is_gone_is_not_ended_for_a_relaunch(
+    agents: Agents, tmp_path: Path
+) -> None:
+    """The folder is named, and the agent goes on."""
+    work = tmp_path / "work"
+    work.mkdir()
+    agents.launch(_spec(work, headless=False))
+    before = agents.find(name="gpu")
+    work.rmdir()
+
+    with pytest.raises(InvalidInput, match=f"{work} does not exist"):
+        agents.relaunch(before)
+
+    assert agents.find(name="gpu") == before
+
+
+def test_a_relaunch_whose_program_dies_leaves_a_stopped_agent(
+    agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error has the program's last words, and nothing is left that would count as alive."""
+    agents.launch(_spec(tmp_path, headless=False))
+    monkeypatch.setattr(start, "EARLY_DEATH_SECONDS", LIMIT_SECONDS)  # however long it takes to find out
+    monkeypatch.setattr(
+        type(TOOL), "tui_program", lambda *_: Program(argv=("/bin/sh", "-c", "echo no such model; exit 4"))
+    )
+
+    with pytest.raises(AgentDied, match="no such model"):
+        agents.relaunch(agents.find(name="gpu"))
+
+    ended = agents.find(name="gpu")
+    assert (ended.health, ended.record.lifecycle.state) == ("stopped", "stopped")
+    assert ended.detail == "relaunch failed: scripted ended as soon as it was started: no such model"
+    assert terminal.surfaces(Tmux(agents.server)) == {}
 
 
 def test_after_a_reboot_what_was_active_comes_back(agents: Agents, tmp_path: Path) -> None:
@@ -296,6 +377,30 @@ def test_a_relaunch_without_a_good_file_of_variables_says_so(
     agents.relaunch(agents.find(name="gpu"))
     pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
     wait_for(lambda: processes.has_variable(pane.pid, "API_KEY", "s3cr3t-renewed"))
+
+
+def test_a_launch_that_fails_after_the_start_ends_the_program(
+    agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that ignores the hang-up of its terminal: without a record it could not be found again."""
+    argv = ("/bin/sh", "-c", "trap '' HUP; echo ready; while :; do sleep 0.1; done")
+    monkeypatch.setattr(type(TOOL), "tui_program", lambda *_: Program(argv=argv))
+    family = []
+
+    def full(made: Session, _: object) -> Session:
+        pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
+        wait_for(lambda: "ready" in terminal.capture(made.tmux, pane.pane_id).rows)
+        family.extend(processes.tree(pane.pid))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(session, "update", full)
+    with pytest.raises(OSError, match="No space left"):
+        agents.launch(_spec(tmp_path, headless=False))
+
+    assert family
+    assert [process for process in family if process.is_alive()] == []
+    assert agents.registry.entries() == []
+    assert terminal.surfaces(Tmux(agents.server)) == {}
 
 
 def test_secrets_reach_the_program_and_nothing_else(agents: Agents, tmp_path: Path) -> None:

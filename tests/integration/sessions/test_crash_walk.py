@@ -8,6 +8,7 @@ import pytest
 
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
+from posthouse.sessions.liveness import Agent
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.terminal import session as terminal
@@ -38,6 +39,14 @@ def _walk(operation: Callable[[], Callable[[], object]]) -> Iterator[int]:
     raise AssertionError(f"it takes more than {_MOST_STEPS} steps")
 
 
+def _runs(agent: Agent) -> bool:
+    """Whether a program of the agent's runs in its pane."""
+    if agent.session is None or agent.session.tmux_session_name not in _sessions(agent.session.tmux.server):
+        return False
+    pane = terminal.agent_pane(agent.session.tmux, agent.session.tmux_session_name)
+    return not pane.dead and not terminal.is_waiting(pane)
+
+
 def _sessions(server: Server) -> frozenset[str]:
     return frozenset(terminal.surfaces(Tmux(server)))
 
@@ -54,6 +63,7 @@ def test_a_killed_launch_leaves_nothing_or_an_agent_that_can_be_stopped(
         listed = {agent.record.terminal.current_session_name for agent in agents.registered()}
         assert _sessions(tmux_server) <= listed, f"step {step}"
         for agent in agents.registered():
+            assert _runs(agent) or kind == "headless" or agent.health != "healthy", f"step {step}"
             agents.stop(agent)
             agents.registry.remove(agent.agent_id)
         assert _sessions(tmux_server) == frozenset()
@@ -78,6 +88,7 @@ def test_a_killed_relaunch_or_stop_can_be_repeated(
         [agent] = agents.registered(states=None)
         assert agent.agent_id == before.agent_id
         assert _sessions(tmux_server) <= {before.record.terminal.current_session_name}, f"step {step}"
+        assert _runs(agent) or agent.health != "healthy", f"step {step}"
         if agent.health == "stopped":
             agents.relaunch(agent)
 
