@@ -41,9 +41,15 @@ def model_api() -> Iterator[ModelApi]:
 
 
 @pytest.fixture
-def cli_home() -> Iterator[Path]:
-    """An empty folder for the homes and projects of CLIs; what still runs with it at the end is killed."""
+def cli_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for the homes and projects of CLIs; what still runs with it at the end is killed.
+
+    Their temporary files go there too: claude and codex leave some, and gemini its reports of errors.
+    """
     home = Path(tempfile.mkdtemp(prefix="posthouse-home-", dir=leftovers.homes()))
+    temporary = home / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     with transcripts_below(home):
         yield home
     # Again until there is none: a hook may be forked between the look and the kill.
@@ -65,7 +71,7 @@ def cli_environment(agent_clis: Path, model_api: ModelApi, cli_home: Path) -> Ca
         return {
             "PATH": clis.search_path(agent_clis, os.environ["PATH"]),
             "HOME": str(cli_home),
-            "TMPDIR": str(cli_home),  # gemini leaves reports of errors there
+            "TMPDIR": os.environ["TMPDIR"],
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
             **clis.NO_NETWORK,

@@ -28,7 +28,7 @@ def real(tool: str, api: ModelApi, folder: Path) -> Subject:
         spec=LaunchSpec(
             tool=tool,
             name=tool,
-            working_directory=_project(folder),
+            working_directory=_below(folder, "project"),
             login="env",
             model={"codex": "gpt-5"}.get(tool),
             user_home=folder,
@@ -37,7 +37,7 @@ def real(tool: str, api: ModelApi, folder: Path) -> Subject:
                 **clis.offline_variables(tool, api.base_url),
                 **address,
                 "HOME": str(folder),
-                "TMPDIR": str(folder),
+                "TMPDIR": str(_below(folder, "tmp")),  # claude and codex leave files there
             },
         ),
         received=received,
@@ -62,7 +62,7 @@ def scripted(persona: str, folder: Path) -> Subject:
         spec=LaunchSpec(
             tool="scripted",
             name=persona,
-            working_directory=_project(folder),
+            working_directory=_below(folder, "project"),
             args=("--persona", persona),
         ),
         received=received,
@@ -70,7 +70,7 @@ def scripted(persona: str, folder: Path) -> Subject:
     )
 
 
-def _project(folder: Path) -> Path:
-    project = folder / "project"
-    project.mkdir(parents=True, exist_ok=True)
-    return project
+def _below(folder: Path, name: str) -> Path:
+    made = folder / name
+    made.mkdir(parents=True, exist_ok=True)
+    return made
