@@ -76,7 +76,12 @@ def screen_of(pane: Pane, capture: str) -> "Screen":
 
     readable = capture.encode(errors="surrogateescape").decode(errors="replace")
     return Screen(
-        rows=rows_of(readable), title=pane.title, cursor=pane.cursor, dead=pane.dead, in_mode=pane.in_mode
+        rows=rows_of(readable),
+        title=pane.title,
+        cursor=pane.cursor,
+        dead=pane.dead,
+        # No person scrolls in a dead pane: its copy mode shows the last screen (`dead_panes`).
+        in_mode=pane.in_mode and not pane.dead,
     )
 
 

@@ -95,8 +95,9 @@ def end_leftovers(run: Run, turn_id: str) -> list[Process]:
 
 def is_bridge(run: Run, turn_id: str) -> bool:
     """Whether the recorded bridge lives and was started for this turn, as its command line says."""
-    words = processes.command_line(run.runner.pid)
-    return run.runner.is_alive() and bool(words) and PurePath(words[-1]).name == turn_id
+    # As `runner.bridge_argv` makes it: the interpreter and its two options come first.
+    script_and_folder = [PurePath(word).name for word in processes.command_line(run.runner.pid)[3:5]]
+    return run.runner.is_alive() and script_and_folder == ["bridge.py", turn_id]
 
 
 def _is_program(run: Run, turn_id: str) -> bool:
