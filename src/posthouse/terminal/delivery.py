@@ -263,8 +263,10 @@ class Typist:
         return Delivery(outcome="unknown", reason="unconfirmed", evidence=signs.seen)
 
     async def _confirmed(self, signs: Signs, seconds: float) -> bool:
+        clock = asyncio.get_running_loop().time
+
         def judge(_screen: Screen, surface: Surface) -> bool | None:
-            signs.look(surface)
+            signs.look(surface, clock())
             return True if signs.agree else None
 
         found = await self._watch.until(judge, seconds=seconds, look_again_seconds=_LOOK_AGAIN_SECONDS)

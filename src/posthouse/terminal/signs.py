@@ -8,6 +8,8 @@ SCROLLED = "someone scrolls"
 
 #: One sign may be a misread screen or an old transcript; two are not wrong together.
 _NEEDED = 2
+#: A repaint empties the composer for less than this, also on a busy machine.
+EMPTY_SECONDS = 0.25
 
 
 def refusal(screen: Screen, surface: Surface, *, while_busy: bool) -> str | None:
@@ -45,6 +47,7 @@ class Signs:
         self._acknowledged = acknowledged
         self._was_busy = was_busy
         self._lasting: set[str] = set()
+        self._empty_since: float | None = None
         self.seen: tuple[str, ...] = ()
 
     @property
@@ -52,20 +55,28 @@ class Signs:
         """Whether there are enough to say that the agent took it."""
         return len(self.seen) >= _NEEDED
 
-    def look(self, surface: Surface) -> None:
-        """Add what *surface* shows.
+    def look(self, surface: Surface, now: float) -> None:
+        """Add what *surface* shows at *now*, in seconds of any clock.
 
-        An empty composer counts only while it is empty, because a repaint empties it for a moment.
+        A repaint empties the composer for a moment. So an empty one counts only while it is empty and, unless
+        the agent itself acknowledged the prompt, only when it has been for a while.
         """
-        is_empty = surface.composer == ""
         if self._acknowledged():
             self._lasting.add("acknowledged")
         if (surface.is_working or surface.state == "blocked") and not self._was_busy:
             self._lasting.add("started")
         if surface.state == "exited":
             self._lasting.add("exited")
-        passing = {"composer_empty"} if is_empty else set()
-        if is_empty and self._was_busy and surface.is_working:
+        passing = {"composer_empty"} if self._is_emptied(surface, now) else set()
+        if passing and self._was_busy and surface.is_working:
             # It took the text out of the composer and works on: its own queue has it.
             passing.add("queued")
         self.seen = tuple(sorted(self._lasting)) + tuple(sorted(passing))
+
+    def _is_emptied(self, surface: Surface, now: float) -> bool:
+        if surface.composer != "":
+            self._empty_since = None
+            return False
+        if self._empty_since is None:
+            self._empty_since = now
+        return "acknowledged" in self._lasting or now - self._empty_since >= EMPTY_SECONDS

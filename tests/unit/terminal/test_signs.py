@@ -3,7 +3,7 @@
 import pytest
 
 from posthouse.terminal.screen import Screen, Surface, SurfaceState
-from posthouse.terminal.signs import Signs, holds_text, refusal
+from posthouse.terminal.signs import Signs, refusal
 
 
 def _surface(state: SurfaceState, composer: str | None = None, dialog: str | None = None) -> Surface:
@@ -43,52 +43,52 @@ def test_nobody_types_under_a_person_who_scrolls() -> None:
     assert refusal(_screen(in_mode=True), _surface("ready", ""), while_busy=True) == "someone scrolls"
 
 
+_EMPTY, _TEXT = _surface("active", ""), _surface("active", "x")
+
+
 @pytest.mark.parametrize(
     ("looks", "acknowledged", "was_busy", "seen"),
     [
-        pytest.param([_surface("active", "")], False, False, ("started", "composer_empty"), id="started"),
+        pytest.param([(0, _EMPTY), (1, _EMPTY)], False, False, ("started", "composer_empty"), id="started"),
         pytest.param(
-            [_surface("ready", "")], True, False, ("acknowledged", "composer_empty"), id="done at once"
-        ),
-        pytest.param([_surface("blocked")], True, False, ("acknowledged", "started"), id="asks permission"),
-        pytest.param([_surface("exited")], True, False, ("acknowledged", "exited"), id="crashed on it"),
-        pytest.param(
-            [_surface("active", ""), _surface("draft", "x")], False, False, ("started",), id="repaint"
+            [(0, _surface("ready", ""))], True, False, ("acknowledged", "composer_empty"), id="done at once"
         ),
         pytest.param(
-            [_surface("active"), _surface("ready", "")],
+            [(0, _surface("blocked"))], True, False, ("acknowledged", "started"), id="asks permission"
+        ),
+        pytest.param([(0, _surface("exited"))], True, False, ("acknowledged", "exited"), id="crashed on it"),
+        pytest.param([(0, _EMPTY)], False, False, ("started",), id="empty for a moment, at the start"),
+        pytest.param([(0, _EMPTY)], False, True, (), id="empty for a moment, at work"),
+        pytest.param(
+            [(0, _EMPTY), (0.1, _TEXT), (1, _EMPTY)], False, True, (), id="empty now and then: it repaints"
+        ),
+        pytest.param([(0, _EMPTY), (1, _surface("draft", "x"))], False, False, ("started",), id="repaint"),
+        pytest.param(
+            [(0, _surface("active")), (1, _surface("ready", "")), (2, _surface("ready", ""))],
             False,
             False,
             ("started", "composer_empty"),
             id="quick",
         ),
-        pytest.param([_surface("draft", "x")], False, False, (), id="still there"),
-        pytest.param([_surface("ready", "")], False, False, ("composer_empty",), id="only gone"),
-        pytest.param([_surface("active", "")], False, True, ("composer_empty", "queued"), id="queued"),
-        pytest.param([_surface("active", "x")], False, True, (), id="was at work anyway"),
+        pytest.param([(0, _surface("draft", "x"))], False, False, (), id="still there"),
+        pytest.param(
+            [(0, _surface("ready", "")), (1, _surface("ready", ""))],
+            False,
+            False,
+            ("composer_empty",),
+            id="only gone",
+        ),
+        pytest.param([(0, _EMPTY), (1, _EMPTY)], False, True, ("composer_empty", "queued"), id="queued"),
+        pytest.param([(0, _TEXT)], False, True, (), id="was at work anyway"),
     ],
 )
 def test_signs_of_a_prompt_taken(
-    looks: list[Surface], acknowledged: bool, was_busy: bool, seen: tuple[str, ...]
+    looks: list[tuple[float, Surface]], acknowledged: bool, was_busy: bool, seen: tuple[str, ...]
 ) -> None:
-    """Two signs agree or nothing is claimed."""
+    """Two signs agree or nothing is claimed; a composer that a repaint empties is no sign."""
     signs = Signs(lambda: acknowledged, was_busy=was_busy)
 
-    for surface in looks:
-        signs.look(surface)
+    for now, surface in looks:
+        signs.look(surface, now)
 
     assert (signs.seen, signs.agree) == (seen, len(seen) >= 2)
-
-
-def test_a_second_enter_needs_text_and_an_idle_agent() -> None:
-    """Never into an empty composer, a dialog or a working agent."""
-    surfaces = [
-        _surface("draft", "x"),
-        _surface("ready", "x"),
-        _surface("ready", ""),
-        _surface("active", "x"),
-        _surface("blocked"),
-        _surface("exited"),
-    ]
-
-    assert [holds_text(surface) for surface in surfaces] == [True, True, False, False, False, False]
