@@ -42,7 +42,7 @@ def clean_up(agents: Agents, *, purge: bool = False) -> Iterator[Cleaned]:
             yield Cleaned(f"record {entry.agent_id}", f"left alone: {entry.problem}")
         elif entry.record is None:
             agents.registry.remove(entry.agent_id)
-            yield Cleaned(f"record {entry.agent_id}", f"removed: {entry.problem}")
+            yield Cleaned(f"record {entry.agent_id}", f"removed: {entry.problem or 'it has no record'}")
     for agent in agents.registered(states=None):
         if agent.health == "stale_missing_session":
             agents.mark_stopped(agent, reason="its tmux session was gone")

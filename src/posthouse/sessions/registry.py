@@ -4,6 +4,7 @@
 take its lock, so that check and write are one step.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class RecordNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One folder of the registry: its record, or what is wrong with it."""
+    """One folder of the registry: its record, or what is wrong with it; neither when it has no record yet."""
 
     agent_id: str
     record: Record | None
@@ -140,6 +141,9 @@ class Registry:
 
     def _entry(self, folder: Path) -> Entry:
         path = folder / names.RECORD_FILE
+        if not os.path.lexists(path):
+            # The folder is made before the record is written, and removed after it.
+            return Entry(folder.name, None)
         if path.is_symlink() or not path.is_file():
             return Entry(folder.name, None, f"{path} is not a file")
         try:

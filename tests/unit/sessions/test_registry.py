@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from posthouse.contracts import registry as r
-from posthouse.sessions.registry import RecordTaken, Registry, lease
+from posthouse.sessions.registry import Entry, RecordTaken, Registry, lease
 
 _CLAIM = """
 import sys
@@ -92,6 +92,14 @@ def test_one_broken_record_is_reported_and_spoils_no_other(
     assert broken.problem is not None
     assert problem in broken.problem
     assert good.record == _record()
+
+
+def test_a_folder_that_has_no_record_yet_is_no_problem(tmp_path: Path) -> None:
+    """A publication makes the folder first; whoever looks in between finds an agent to come, not a fault."""
+    registry = Registry(tmp_path)
+    (tmp_path / "live_agents" / "gpu").mkdir(parents=True)
+
+    assert registry.entries() == [Entry("gpu", None)]
 
 
 def test_symlinks_are_not_followed(tmp_path: Path) -> None:
