@@ -20,7 +20,7 @@ from posthouse.support import untrusted_files
 from posthouse.support.tracing import NO_TRACING, Tracing
 
 #: A gateway whose health check takes longer hangs: it answers from memory, in milliseconds.
-HEALTH_SECONDS = 1.0
+HEALTH_SECONDS = 2.0
 #: The check of a gateway that hangs goes on for so long. Until then callers get the same answer without
 #: waiting, and a gateway that answers is used again at once.
 _HUNG_SECONDS = 30.0
