@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+#: How often, and how long apart, an environment is read that is empty.
+_EXEC_READS = 20
+_EXEC_SECONDS = 0.002
 _POLL_SECONDS = 0.02
 
 
@@ -98,10 +101,23 @@ def group(pgid: int) -> list[Process]:
 def has_variable(pid: int, name: str, value: str) -> bool:
     """Whether the process was started with that variable. False when it is gone or not ours to look at."""
     try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        environment = _environment(pid)
     except OSError:
         return False
     return f"{name}={value}".encode() in environment.split(b"\0")
+
+
+def _environment(pid: int) -> bytes:
+    """The variables that the process was started with.
+
+    During exec a process has none for an instant, so an empty environment is read again.
+    """
+    for _ in range(_EXEC_READS):
+        if environment := Path(f"/proc/{pid}/environ").read_bytes():
+            return environment
+        Path(f"/proc/{pid}/exe").readlink()  # refused for kernel threads, which never have one
+        time.sleep(_EXEC_SECONDS)
+    return b""
 
 
 def with_variable(name: str, value: str) -> list[Process]:

@@ -72,3 +72,15 @@ def test_what_is_gone_has_no_identity() -> None:
     assert processes.identify(child.pid) is None
     assert processes.tree(child.pid) == []
     assert processes.wait_exit(child.pid, seconds=0)
+
+
+def test_a_process_that_runs_another_program_keeps_its_variables() -> None:
+    """During exec the kernel shows an empty environment for an instant."""
+    again = 'exec /bin/sh -c "$0" "$0"'
+    with subprocess.Popen(["/bin/sh", "-c", again, again], env={"MARK": "mine"}) as process:
+        try:
+            found = [processes.has_variable(process.pid, "MARK", "mine") for _ in range(2000)]
+        finally:
+            process.kill()
+
+    assert found.count(False) == 0
