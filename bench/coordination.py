@@ -36,7 +36,7 @@ from posthouse.testing import leftovers, load
 from posthouse.testing.coordination import Answer, ServerProcess, ask
 from posthouse.testing.house import House, house_in
 from posthouse.testing.truth import TruthLog
-from posthouse.testing.waiting import wait_for
+from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 from posthouse.tools.scripted.profile import TOOL
 
 LIST_RATIO, LIST_MICROSECONDS = 3.0, 5.0
@@ -201,6 +201,7 @@ def _asked(
     server: ServerProcess, path: str, order: dict[str, Any], headers: dict[str, str], tally: Tally
 ) -> str | None:
     """The turn's id; None when the server was killed before it told one."""
+    deadline = time.monotonic() + LIMIT_SECONDS
     while True:
         try:
             answer = ask(server.base_url, "POST", path, order, headers)
@@ -211,6 +212,7 @@ def _asked(
         if answer.status == HTTPStatus.OK:
             return str(answer.json["turn_id"])
         assert answer.status in (HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE), answer.body
+        assert time.monotonic() < deadline, f"refused for {LIMIT_SECONDS} s: {answer.body!r}"
         time.sleep(_AGAIN_SECONDS)
 
 

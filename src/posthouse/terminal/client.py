@@ -147,27 +147,18 @@ class Tmux:
         return _text(done.stdout).removesuffix("\n")
 
     def batch(self, session: str, commands: Sequence[Sequence[str]]) -> list[str]:
-        """Run *commands* through a pipe, so that nothing of them shows in `ps`; their replies.
+        """Run *commands* through a socket, so that nothing of them shows in `ps`; their replies.
 
-        Each names its target, since tmux may carry them out before the pipe's client is attached. All
+        Each names its target, since tmux may run them before the client is attached. All
         are tried; the first that failed is raised afterwards. Raises as `run` does.
         """
-        from posthouse.terminal import turnstile  # most commands never need a pipe
-        from posthouse.terminal.protocol import Parser, Reply
+        from posthouse.terminal import control_script  # most commands never need a socket
 
-        script = b"".join(quoting.line(command) for command in commands)
-        with turnstile.passing(self.server):
-            done = self._control_process(attach_arguments(session, output=False), script)
-        replies = [event for event in Parser().feed(done.stdout) if isinstance(event, Reply)]
-        ours = [reply for reply in replies if reply.ours]
-        attach_errors = [reply.text for reply in replies if reply.failed and not reply.ours]
-        if attach_errors or len(ours) != len(commands):
-            words = attach_errors[0] if attach_errors else _text(done.stderr).strip()
-            raise refusal(self.server, "attach-session", words or "server exited")
-        for command, reply in zip(commands, ours, strict=True):
+        replies = control_script.run(self.server, session, commands, timeout_seconds=self._timeout_seconds)
+        for command, reply in zip(commands, replies, strict=True):
             if reply.failed:
                 raise refusal(self.server, command[0], reply.text)
-        return [reply.text for reply in ours]
+        return [reply.text for reply in replies]
 
     def socket_path(self) -> str:
         """Where the server listens, so that a later command can ask the same one."""
@@ -186,34 +177,6 @@ class Tmux:
                 check=False,
             )
 
-    def _control_process(self, arguments: Sequence[str], script: bytes) -> subprocess.CompletedProcess[bytes]:
-        """As `_process`, for a control client: one that leaves with us, even if we are killed.
-
-        tmux keeps a client for ever that it still has words for and can't tell them. So the client itself
-        holds the end where they are read.
-        """
-        reading, writing = os.pipe()
-        with open(reading, "rb") as told, self._translated():
-            try:
-                process = subprocess.Popen(
-                    list(map(quoting.argument, [*program(self.server), *arguments])),
-                    stdin=subprocess.PIPE,
-                    stdout=writing,
-                    stderr=subprocess.PIPE,
-                    pass_fds=(reading,),
-                    env=client_environment(os.environ),
-                )
-            finally:
-                os.close(writing)
-            with process:
-                process.stdout = told
-                try:
-                    words, errors = process.communicate(script, timeout=self._timeout_seconds)
-                except BaseException:
-                    process.kill()
-                    raise
-        return subprocess.CompletedProcess(process.args, process.returncode, words, errors)
-
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
@@ -229,14 +192,14 @@ def program(server: Server) -> list[str]:
     return ["tmux", "-u", *server.arguments()]
 
 
-def attach_arguments(session: str, *, output: bool) -> list[str]:
-    """The rest of a control client's command line.
+def attach_command(session: str, *, output: bool) -> list[str]:
+    """What a control client runs first.
 
     It changes neither the size of the agent's window nor the session's environment (`-E`). A reader
     that falls five seconds behind is paused instead of being served from a growing buffer.
     """
     flags = "pause-after=5,ignore-size" if output else "no-output,ignore-size"
-    return ["-N", "-C", "attach-session", "-E", "-t", f"={session}", "-f", flags]
+    return ["attach-session", "-E", "-t", f"={session}", "-f", flags]
 
 
 def client_environment(environment: Mapping[str, str]) -> dict[str, str]:

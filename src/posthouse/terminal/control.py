@@ -1,38 +1,23 @@
-"""A client that stays attached to one session: hears its output, asks and commands on the same pipe.
+"""A client that stays attached to one session: receives its output, sends commands on the same connection.
 
-tmux's server itself reads and writes our end of a socket pair; the client process only keeps the
-place. Commands are pipelined, and replies come in the order of the commands.
-
-When we are killed, nobody reads the socket pair any more, and tmux keeps a client for as long as it has
-unsent output for it. So the client process is bound to ours: the kernel kills it, and tmux drops the client.
+tmux's server reads and writes our end of a socket pair. Commands are pipelined, and replies come in the order
+of the commands. There is no tmux process (`control_socket`): the server drops the client when we are killed.
 """
 
 import asyncio
 import logging
-import os
 import socket
-import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from posthouse.support.bound_process import BoundProcess
 from posthouse.terminal import pane as panes
-from posthouse.terminal import quoting, turnstile
-from posthouse.terminal.client import (
-    NoServer,
-    Server,
-    TmuxFrozen,
-    TmuxMissing,
-    attach_arguments,
-    client_environment,
-    program,
-    refusal,
-)
+from posthouse.terminal import quoting
+from posthouse.terminal.client import NoServer, Server, TmuxFrozen, attach_command, refusal
+from posthouse.terminal.control_socket import DISMISSALS, FD_MARKS, ControlSocket, message_types, open_control
 from posthouse.terminal.protocol import (
     Event,
-    Exit,
     GarbledTmux,
     Output,
     Parser,
@@ -50,6 +35,9 @@ Listener = Callable[[str, bytes], None]
 #: More than this in flight means that nobody answers.
 _MAX_PENDING = 1024
 _MAX_UNSENT_BYTES = 8 * 1024 * 1024
+_MESSAGE_BYTES = 16384
+#: A server whose queue of new clients is full is tried again after this.
+_RETRY_SECONDS = 0.02
 
 _DECLINED = "declined"
 _DECLINE = quoting.nested(("display-message", "-p", _DECLINED))
@@ -67,11 +55,11 @@ class Detached(NoServer):
 class ControlClient:
     """One attached session. Made by `attach`; ends by itself with the session or the server."""
 
-    def __init__(self, server: Server, session: str, process: BoundProcess, timeout_seconds: float) -> None:
+    def __init__(self, server: Server, session: str, control: socket.socket, timeout_seconds: float) -> None:
         self._server = server
         self._session = session
         self._timeout_seconds = timeout_seconds
-        self._wire = _Wire(process, lambda: Detached(server, session))
+        self._wire = _Wire(control, lambda: Detached(server, session))
 
     @classmethod
     async def attach(
@@ -83,34 +71,33 @@ class ControlClient:
             TmuxMissing, TmuxFrozen, NoServer: As in `client.Tmux.run`.
             TmuxRefused: There is no such session.
         """
-        async with turnstile.passing_in_loop(server):
-            client = await cls._arrive(server, session, timeout_seconds, output=output)
-            try:
-                await client._answer(client._wire.attached, "attach-session")
-            except BaseException:
-                client._wire.abort()
-                await client.closed()
-                raise
-        return client
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                for fd_mark in FD_MARKS[:-1]:
+                    try:
+                        return await cls._attach(server, session, timeout_seconds, fd_mark, output=output)
+                    except NoServer:
+                        continue  # a server of another version hangs up at once
+                return await cls._attach(server, session, timeout_seconds, FD_MARKS[-1], output=output)
+        except TimeoutError:
+            raise TmuxFrozen(server, timeout_seconds) from None
 
     @classmethod
-    async def _arrive(
-        cls, server: Server, session: str, timeout_seconds: float, *, output: bool
+    async def _attach(
+        cls, server: Server, session: str, timeout_seconds: float, fd_mark: int, *, output: bool
     ) -> "ControlClient":
-        ours, theirs = socket.socketpair()
+        opened = await _open(server, session, fd_mark, output=output)
+        client = cls(server, session, opened.control, timeout_seconds)
         try:
-            process = _start(server, session, theirs, output=output)
+            await asyncio.get_running_loop().create_unix_connection(lambda: client._wire, sock=opened.stream)
         except BaseException:
-            ours.close()
+            opened.close()
             raise
-        finally:
-            theirs.close()
-        client = cls(server, session, process, timeout_seconds)
         try:
-            await asyncio.get_running_loop().create_unix_connection(lambda: client._wire, sock=ours)
+            await client._answer(client._wire.attached, "attach-session")
         except BaseException:
-            ours.close()
-            process.end()
+            client._wire.abort()
+            await client.closed()
             raise
         return client
 
@@ -167,11 +154,8 @@ class ControlClient:
 
     async def close(self) -> None:
         """Detach. A second call changes nothing."""
-        if self._wire.lost.done():
-            return
-        async with turnstile.passing_in_loop(self._server):
-            self._wire.abort()
-            await self.closed()
+        self._wire.abort()
+        await self.closed()
 
     async def _ask(self, command: Sequence[str], *, replies: int) -> str:
         if self._wire.is_choked():
@@ -200,7 +184,7 @@ class _Awaited:
 class _Wire(asyncio.Protocol):
     """The bytes: what waits for a reply, who listens, and the end of it all."""
 
-    def __init__(self, process: BoundProcess, gone: Callable[[], Detached]) -> None:
+    def __init__(self, control: socket.socket, gone: Callable[[], Detached]) -> None:
         loop = asyncio.get_running_loop()
         self.attached: asyncio.Future[Reply] = loop.create_future()
         self.lost: asyncio.Future[None] = loop.create_future()
@@ -208,13 +192,15 @@ class _Wire(asyncio.Protocol):
         self.session_listeners: list[Callable[[], None]] = []
         self._pending: deque[_Awaited] = deque()
         self._parser = Parser()
-        self._process = process
+        self._control = control
+        self._control_end: _ControlEnd | None = None
         self._gone = gone
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's are no subclasses of asyncio's, and do the same.
         self._transport = cast("asyncio.Transport", transport)
+        self._control_end = _ControlEnd(self._control)
 
     def is_choked(self) -> bool:
         unsent = self._transport.get_write_buffer_size() if self._transport else 0
@@ -251,7 +237,8 @@ class _Wire(asyncio.Protocol):
                 future.set_exception(self._gone())
                 future.exception()  # somebody may have stopped waiting
         self._pending.clear()
-        self._process.end()  # the place it kept is gone
+        if self._control_end is not None:
+            self._control_end.close()
         if not self.lost.done():
             self.lost.set_result(None)
 
@@ -269,8 +256,6 @@ class _Wire(asyncio.Protocol):
             case SessionsChanged():
                 for listener in tuple(self.session_listeners):
                     listener()
-            case Exit():
-                self.abort()
 
     def _take_reply(self, reply: Reply) -> None:
         awaited = self._pending[0]
@@ -287,18 +272,43 @@ class _Wire(asyncio.Protocol):
                 logger.exception("output listener failed", extra={"pane_id": pane_id})
 
 
-def _start(server: Server, session: str, end: socket.socket, *, output: bool) -> BoundProcess:
-    arguments = [*program(server), *attach_arguments(session, output=output)]
-    try:
-        return BoundProcess(
-            list(map(quoting.argument, arguments)),
-            stdin=end.fileno(),
-            stdout=end.fileno(),
-            stderr=subprocess.DEVNULL,
-            env=client_environment(os.environ),
-        )
-    except (FileNotFoundError, PermissionError) as error:
-        raise TmuxMissing from error
+class _ControlEnd:
+    """The socket that makes the client, closed when the server dismisses it.
+
+    The server then drops the client, so that the stream ends after its last bytes.
+    """
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._rest = b""
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(control, self._receive)
+
+    def close(self) -> None:
+        """Detach. A second call changes nothing."""
+        if self._control.fileno() != -1:
+            self._loop.remove_reader(self._control)
+            self._control.close()
+
+    def _receive(self) -> None:
+        try:
+            received = self._control.recv(_MESSAGE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            received = b""
+        kinds, self._rest = message_types(self._rest + received)
+        if not received or not DISMISSALS.isdisjoint(kinds):
+            self.close()
+
+
+async def _open(server: Server, session: str, fd_mark: int, *, output: bool) -> ControlSocket:
+    command = attach_command(session, output=output)
+    while True:
+        try:
+            return open_control(server, command, fd_mark=fd_mark)
+        except BlockingIOError:
+            await asyncio.sleep(_RETRY_SECONDS)
 
 
 def _settle(future: asyncio.Future[Reply], reply: Reply) -> None:

@@ -49,18 +49,11 @@ class Paused:
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
-    """The client is being dismissed."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class SessionsChanged:
     """A session of the server was made or has ended."""
 
 
-Event = Reply | Output | Paused | Exit | SessionsChanged
+Event = Reply | Output | Paused | SessionsChanged
 
 
 class Parser:
@@ -119,8 +112,6 @@ def _notification(word: bytes, line: bytes) -> Event | None:
         return Paused(line.split(b" ")[1].decode())
     if word == b"%sessions-changed":
         return SessionsChanged()
-    if word == b"%exit":
-        return Exit(line[len(b"%exit ") :].decode(errors="replace"))
     return None
 
 

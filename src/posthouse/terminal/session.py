@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from posthouse.contracts.names import AGENT_WINDOW
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import crashpoints, processes
-from posthouse.terminal import client, dead_panes, quoting, turnstile, variable_files, variables
+from posthouse.terminal import client, control_socket, dead_panes, quoting, variable_files, variables
 from posthouse.terminal import pane as panes
 from posthouse.terminal.client import NoServer, Tmux, TmuxRefused
 from posthouse.terminal.pane import Pane
@@ -77,8 +77,7 @@ def create(
 def _make(tmux: Tmux, name: str, commands: list[list[str]]) -> None:
     for attempts_left in reversed(range(_START_ATTEMPTS)):
         try:
-            with turnstile.passing(tmux.server):
-                tmux.run_all(commands)
+            tmux.run_all(commands)
             return
         except TmuxRefused as error:
             if error.words.startswith("duplicate session"):
@@ -306,8 +305,7 @@ def kill(tmux: Tmux, name: str) -> None:
 def remove_own_server(tmux: Tmux) -> None:
     """Remove the socket of a server that was made for one agent and has no session left. tmux leaves it."""
     if client.is_for_one_agent(tmux.server) and not surfaces(tmux):
-        turnstile.socket_of(tmux.server).unlink(missing_ok=True)
-        turnstile.lock_of(tmux.server).unlink(missing_ok=True)
+        control_socket.socket_path(tmux.server).unlink(missing_ok=True)
 
 
 def kill_window(tmux: Tmux, window_id: str) -> None:
@@ -322,11 +320,10 @@ def _kill(tmux: Tmux, command: list[str], listing: list[str]) -> None:
     The same reset as in the hook is therefore part of the same step as the kill.
     """
     try:
-        with turnstile.passing(tmux.server):
-            pane_ids = tmux.run(*listing, "-F", "#{pane_id}").splitlines()
-            resets = [["send-keys", "-R", "-t", pane_id] for pane_id in pane_ids]
-            forgets = [each for pane_id in pane_ids for each in dead_panes.forget(pane_id)]
-            tmux.run_all([*forgets, *resets, command])
+        pane_ids = tmux.run(*listing, "-F", "#{pane_id}").splitlines()
+        resets = [["send-keys", "-R", "-t", pane_id] for pane_id in pane_ids]
+        forgets = [each for pane_id in pane_ids for each in dead_panes.forget(pane_id)]
+        tmux.run_all([*forgets, *resets, command])
     except NoServer:
         return
     except TmuxRefused as error:

@@ -16,8 +16,8 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
 from posthouse.sessions.start import AgentDied
+from posthouse.terminal import control_socket
 from posthouse.terminal import session as terminal
-from posthouse.terminal import turnstile
 from posthouse.terminal.client import NoServer, Placement, Server, Tmux
 from posthouse.testing.companions import NoCompanions
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
@@ -71,7 +71,7 @@ def test_a_tmux_server_that_is_killed_takes_one_agent_with_it(agents: Agents) ->
 
 
 def test_a_stopped_agent_leaves_no_socket(agents: Agents, sockets: Path) -> None:
-    """Nor a lock beside it; a relaunch makes them again."""
+    """A relaunch makes it again."""
     _launch(agents, "one")
 
     agents.stop(agents.find(name="one"))
@@ -89,8 +89,7 @@ def test_a_clean_up_removes_the_socket_of_a_server_that_died(agents: Agents, soc
 
     list(cleaning.clean_up(agents))
 
-    kept = {turnstile.socket_of(neighbour.tmux.server), turnstile.lock_of(neighbour.tmux.server)}
-    assert set(sockets.rglob("*posthouse*")) == kept
+    assert set(sockets.rglob("*posthouse*")) == {control_socket.socket_path(neighbour.tmux.server)}
     agents.stop(agents.find(name="neighbour"))
 
 

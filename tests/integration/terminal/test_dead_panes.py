@@ -52,7 +52,7 @@ def _kill(tmux: Tmux, pane: Pane, number: int = signal.SIGKILL) -> Pane:
 
 @contextmanager
 def _control_client(tmux: Tmux) -> Iterator[None]:
-    command = [*client.program(tmux.server), *client.attach_arguments("gpu", output=True)]
+    command = [*client.program(tmux.server), "-N", "-C", *client.attach_command("gpu", output=True)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         wait_for(lambda: bool(tmux.run("list-clients", "-t", "=gpu:")))
         try:

@@ -423,7 +423,7 @@ def test_without_a_server_there_are_no_agent_panes(tmux: Tmux) -> None:
 @contextmanager
 def _control_client(tmux: Tmux) -> Iterator[None]:
     """A control client of `gpu`, which counts as one that looks at it."""
-    command = [*client.program(tmux.server), *client.attach_arguments("gpu", output=True)]
+    command = [*client.program(tmux.server), "-N", "-C", *client.attach_command("gpu", output=True)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         _wait(lambda: bool(tmux.run("list-clients", "-t", "=gpu:")))
         yield

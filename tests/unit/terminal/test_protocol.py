@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posthouse.terminal import protocol
-from posthouse.terminal.protocol import Event, Exit, GarbledTmux, Output, Parser, Paused, Reply
+from posthouse.terminal.protocol import Event, GarbledTmux, Output, Parser, Paused, Reply
 
 _TRANSCRIPT = (
     b"%begin 1700 10 0\n%end 1700 10 0\n%session-changed $0 s\n"
@@ -15,7 +15,7 @@ _TRANSCRIPT = (
     b"%output %3 a\\033[1m\\134b\\303\\251\n"
     b"%extended-output %3 12 : x : y\\015\\012\n"
     b"%begin 1700 12 1\nno such thing\n%error 1700 12 1\n"
-    b"%pane-mode-changed %3\n%pause %3\n%exit too far behind\n"
+    b"%pane-mode-changed %3\n%pause %3\n"
 )
 _EVENTS: list[Event] = [
     Reply("", failed=False, ours=False),
@@ -25,12 +25,11 @@ _EVENTS: list[Event] = [
     Reply("no such thing", failed=True, ours=True),
     Output("%3", b""),
     Paused("%3"),
-    Exit("too far behind"),
 ]
 
 
 def test_a_transcript_becomes_its_events() -> None:
-    """Replies, output, flow control and the end are told apart; the rest is left out."""
+    """Replies, output and flow control are told apart; the rest is left out."""
     assert Parser().feed(_TRANSCRIPT) == _EVENTS
 
 
