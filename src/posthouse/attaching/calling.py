@@ -153,8 +153,7 @@ def _exchange(folder: Path, question: gh.Question) -> bytes:
 
 
 def _start(log: Path, argv: list[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "ab") as output:
+    with open(untrusted_files.open_output(log), "ab") as output:
         return subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,

@@ -1,6 +1,5 @@
 """Starting a gateway's process, detached or in a window of the agent's own tmux session."""
 
-import os
 import subprocess
 import sys
 import time
@@ -114,7 +113,7 @@ class _Detached:
         files.private_folder(log.parent)
         surroundings = {**inherited(environment), names.GATEWAY_EXECUTION_MODE: "detached_process"}
         # The gateway writes here itself; this catches what it says before it can, and if it crashes.
-        with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab") as output:
+        with open(untrusted_files.open_output(log), "ab") as output:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

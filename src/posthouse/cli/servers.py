@@ -106,7 +106,7 @@ def _start(wiring: Wiring, port: int) -> Instance:
     root = wiring.roots.runtime
     said = files.private_folder(root / cf.SERVERS) / "start.log"
     argv = command(wiring, root, host="127.0.0.1", port=port)
-    with said.open("wb") as log:
+    with open(untrusted_files.open_output(said, is_new=True), "wb") as log:
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -120,7 +120,9 @@ def _start(wiring: Wiring, port: int) -> Instance:
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
             process.wait()
-            words = said.read_text(errors="replace")[-_MAX_LAST_WORDS:].strip()
+            words = (
+                untrusted_files.read_tail(said, max_bytes=_MAX_LAST_WORDS)[1].decode(errors="replace").strip()
+            )
             raise ServerNotStarted(f"the coordination server did not start: {words or 'it said nothing'}")
         time.sleep(_LOOK_SECONDS)
     return there

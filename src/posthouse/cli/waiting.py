@@ -51,7 +51,8 @@ class Row:
 
 def row(gateway_root: Path, request_id: str) -> Row | None:
     """The request in `queue.sqlite`, read without a lock; None when it is not there."""
-    address = f"file:{gateway_root / gf.QUEUE}?mode=ro"
+    # For reading alone, SQLite would wait for the other end of a named pipe.
+    address = f"{(gateway_root / gf.QUEUE).absolute().as_uri()}?mode=rw"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS)) as queue:
             found = queue.execute(_ROW, (request_id,)).fetchone()

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 
 from posthouse.driving.adapter import AgentAdapter, Ending
+from posthouse.errors import PosthouseError
 from posthouse.events.journal import Journal
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Finished, Found, LeftTurn, Queue, QueueUnavailable
@@ -47,7 +48,7 @@ async def wait_for_turns(
     async with slot.work("a turn of an earlier gateway"):
         for turn in left:
             async with slot.waiting():
-                ending = await adapter.end_of(turn.turn_id)
+                ending = await _end_of(turn, adapter, log)
             outcome = NEVER_BEGAN if ending is None else ending.outcome
             told(turn.request_id, ending or Ending(outcome="failed", error="its turn never began"))
             recorded = await _record(queue, turn, outcome, log)
@@ -61,6 +62,15 @@ async def wait_for_turns(
                 error_detail=recorded.error,
             )
             log.info("turn of an earlier gateway ended", extra={"turn_id": turn.turn_id, "outcome": outcome})
+
+
+async def _end_of(turn: LeftTurn, adapter: AgentAdapter, log: logging.Logger) -> Ending | None:
+    """How *turn* ended; unknown when its files don't tell: the agent can write there, too."""
+    try:
+        return await adapter.end_of(turn.turn_id)
+    except (PosthouseError, OSError) as error:
+        log.warning("a turn's end can't be found out", extra={"turn_id": turn.turn_id, "error": str(error)})
+        return Ending(outcome="unknown", error=str(error))
 
 
 async def _record(queue: Queue, turn: LeftTurn, outcome: str, log: logging.Logger) -> Finished | None:

@@ -130,9 +130,9 @@ class Worker:
         while self._open_instance() is not None:
             row = await self._queue.next()
             instance = self._open_instance()  # asked again: it may be another by now
-            if row is None or instance is None or row.carrier > instance.epoch:
+            if row is None or instance is None:
                 return None
-            reason = _defect_of(row) if row.carrier == instance.epoch else STRAY
+            reason = row.defect or _epoch_error(row, instance) or _defect_of(row)
             if reason is None:
                 return row
             if (refused := await self._queue.refuse(row.request_id, reason)) is not None:
@@ -241,10 +241,16 @@ class Worker:
             delay = min(delay * 2, _LAST_RETRY_SECONDS)
 
 
+def _epoch_error(row: Row, instance: Instance) -> str | None:
+    """Why *row* is not for *instance*; None when it is."""
+    if row.carrier == instance.epoch:
+        return None
+    # Another program wrote an epoch that is still to come: it would hold up everything behind it.
+    return STRAY if row.carrier < instance.epoch else f"there is no agent instance of epoch {row.carrier} yet"
+
+
 def _defect_of(row: Row) -> str | None:
-    """Why *row* can't be carried out by anyone; None when it can."""
-    if row.defect is not None:
-        return row.defect
+    """Why *row*, which can be read, can't be carried out by anyone; None when it can."""
     if row.kind == INTERRUPT:
         return None
     if row.kind not in _PROMPT_KINDS:

@@ -135,7 +135,8 @@ def depth_of(path: Path) -> int:
     if not path.exists():
         return 0
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        # For reading alone, SQLite would wait for the other end of a named pipe.
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
             return sum(connection.execute(named()["count"]).fetchone())
     except sqlite3.Error:
         return 0  # the next gateway says what is wrong with it

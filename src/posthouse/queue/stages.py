@@ -4,7 +4,7 @@ Like the store's own operations: called by one thread, inside a transaction.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from sqlite3 import Cursor
 from typing import Any
 
@@ -23,7 +23,7 @@ from posthouse.queue.receipt import (
     Stage,
 )
 from posthouse.queue.store import Store, new_request_id, payload_of, text_of
-from posthouse.support import clock
+from posthouse.support import clock, untrusted_files
 
 #: Told of what was accepted past the queue and never came to the agent.
 NEVER_STARTED = "the gateway stopped before this was given to the agent"
@@ -34,6 +34,16 @@ _LOOKED_AT = 500
 #: Of the newest so many, those without an end are looked after again when a gateway starts.
 _FOLLOWED = 1000
 _ORDER = (*PROGRESS, "unknown", *ENDS)
+#: Of what is kept with a stage. Answers can't be encoded beyond some depth.
+_DETAILS: Mapping[str, type | tuple[type, ...]] = {
+    "evidence": dict,
+    "error": str,
+    "answer": str,
+    "answer_is_cut": bool,
+    "usage": dict,
+    "cost_usd": (int, float),
+}
+_MAX_DEPTH = 100
 
 
 def accept(store: Store, prompt: PastQueue, key: Key | None) -> str:
@@ -143,20 +153,40 @@ def _by_request(rows: Cursor) -> dict[str, list[tuple[Any, ...]]]:
 def _receipt(row: tuple[Any, ...], stages: Sequence[tuple[Any, ...]]) -> Receipt:
     sequence, request_id, kind, payload, epoch, accepted_at, state, error, turn_id = row
     accepted = Stage(name="accepted", at_utc=accepted_at)
+    known = [stage for stage in stages if _is_stage(*stage)]
     passed = tuple(
-        Stage(name=name, at_utc=at_utc, detail=json.loads(detail))
+        Stage(name=name, at_utc=at_utc, detail=_detail(detail))
         # By what comes after what: a clock may have jumped in between.
-        for name, at_utc, detail in sorted(stages, key=lambda stage: _ORDER.index(stage[0]))
+        for name, at_utc, detail in sorted(known, key=lambda stage: _ORDER.index(stage[0]))
     )
     return Receipt(
         sequence=sequence,
         request_id=request_id,
         kind=text_of(kind),
         payload=payload_of(payload)[0],
-        epoch=epoch,
+        epoch=epoch if isinstance(epoch, int) and epoch >= 0 else 0,
         accepted_at_utc=accepted_at,
         row_state=state,
         error=error,
         turn_id=turn_id,
         stages=(accepted, *passed),
     )
+
+
+def _is_stage(name: object, at_utc: object, _: object) -> bool:
+    """Whether it is a stage of ours: another program may have written the row, which hides no other."""
+    try:
+        return name in _ORDER and isinstance(at_utc, str) and clock.parse(at_utc) is not None
+    except ValueError:
+        return False
+
+
+def _detail(text: str | bytes) -> Mapping[str, Any]:
+    """What is known of a stage, without what is not of its type."""
+    try:
+        read = untrusted_files.decode_json(text, max_depth=_MAX_DEPTH)
+    except (ValueError, TypeError):
+        return {}
+    if not isinstance(read, dict):
+        return {}
+    return {name: value for name, value in read.items() if isinstance(value, _DETAILS.get(name, object))}

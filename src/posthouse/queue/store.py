@@ -4,6 +4,7 @@ Called by one thread at a time, inside a transaction that the caller begins and 
 """
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -29,6 +30,8 @@ from posthouse.support import clock, ids
 
 #: More than anybody waits for; a caller that goes round in a loop is stopped before the disk is.
 MAX_WAITING = 20_000
+#: As the contract has it: it becomes the name of a folder.
+_TURN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -170,6 +173,10 @@ class Store:
         try:
             for sequence, request_id, kind, payload, state, epoch, carrier in cursor:
                 read, defect = payload_of(payload)
+                if not _is_epoch(epoch) or not _is_epoch(carrier):
+                    # Of no instance, so that it waits for none before it fails.
+                    epoch = carrier = 0
+                    defect = "managed_agent_instance_epoch is not the number of an agent instance"
                 yield Row(
                     sequence=sequence,
                     request_id=request_id,
@@ -222,7 +229,27 @@ def payload_of(text: str | bytes) -> tuple[Mapping[str, Any], str | None]:
         read = json.loads(text)
     except (ValueError, RecursionError) as error:
         return {}, f"payload_json can't be parsed: {error}"
-    return (read, None) if isinstance(read, dict) else ({}, "payload_json is not an object")
+    if not isinstance(read, dict):
+        return {}, "payload_json is not an object"
+    defect = _defect_of(read)
+    return (read, None) if defect is None else ({}, defect)
+
+
+def _defect_of(payload: Mapping[str, Any]) -> str | None:
+    """What of *payload* can't even be written down; None when it can."""
+    turn_id, prompt = payload.get("turn_id"), payload.get("prompt")
+    if turn_id is not None and not (isinstance(turn_id, str) and _TURN_ID.fullmatch(turn_id)):
+        return "payload_json has a turn_id that is none"
+    try:
+        if isinstance(prompt, str):
+            prompt.encode()
+    except UnicodeEncodeError:
+        return "payload_json has a prompt that is not Unicode"
+    return None
+
+
+def _is_epoch(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
 
 
 def new_request_id(moment: datetime) -> str:

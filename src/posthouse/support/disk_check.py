@@ -38,8 +38,9 @@ def _write(folder: Path) -> None:
     OSError: The folder is gone, or does not take a small file.
     """
     path = folder / _NAME
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
+    # What a killed process left, or another program put there: a named pipe would be waited for.
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         _fill(descriptor, path)
     finally:

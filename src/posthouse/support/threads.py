@@ -40,7 +40,7 @@ class Threads:
         """The value of *work*, which runs in a thread.
 
         Raises:
-            TooMuchWaits: It was not begun.
+            TooMuchWaits: It was not begun: too much waits, or it waited as long for its beginning.
             TookTooLong: It did not end *within_seconds* of its beginning, and goes on.
             Whatever *work* raises.
         """
@@ -48,7 +48,11 @@ class Threads:
             raise TooMuchWaits(f"{self._asked} calls wait for {self._name} already; try again later")
         self._asked += 1
         try:
-            await self._room.acquire()
+            async with asyncio.timeout(within_seconds):
+                await self._room.acquire()
+        except TimeoutError:
+            self._asked -= 1
+            raise TooMuchWaits(f"{self._name} still waits for earlier calls; try again later") from None
         except BaseException:
             self._asked -= 1
             raise

@@ -10,7 +10,7 @@ what another user could have written.
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -74,6 +74,33 @@ def open_descriptor(path: Path, *, follow: bool = False) -> int:
 def open_file(path: Path, *, follow: bool = False) -> BinaryIO:
     """As `open_descriptor`, as a stream: for reading in pieces, or from the end."""
     return open(open_descriptor(path, follow=follow), "rb")
+
+
+def open_output(path: Path, *, is_new: bool = False) -> int:
+    """A descriptor that appends to *path*, for what a program says; with *is_new* to an empty file.
+
+    The caller closes it. Links are followed, as by whoever rotates the file.
+
+    Raises:
+        UnsafeFile: It is not a regular file.
+        OSError: It can't be made or written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise _refusal(path, error) or error from None
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise UnsafeFile(f"{path} is {_kind(mode)}, not a regular file")
+        if is_new:
+            os.ftruncate(descriptor, 0)
+        os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def read_bytes(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: bool = False) -> bytes:
@@ -145,8 +172,15 @@ def _json(path: Path, content: bytes) -> Any:
         raise BadJson(f"{path} is not JSON: {error}") from error
 
 
-def decode_json(content: bytes | str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
+def decode_json(
+    content: bytes | str,
+    *,
+    parse_constant: Callable[[str], Any] | None = None,
+    max_depth: int | None = None,
+) -> Any:
     """*content* as JSON; whatever is wrong with it is one kind of error.
+
+    With *max_depth* whoever walks or encodes the value later has room on the stack.
 
     Raises:
         BadJson: It is not JSON, not UTF-8, or nested too deeply.
@@ -154,18 +188,40 @@ def decode_json(content: bytes | str, *, parse_constant: Callable[[str], Any] | 
     import json  # the command line starts without it
 
     try:
-        return json.loads(content, parse_constant=parse_constant)
+        value = json.loads(content, parse_constant=parse_constant)
     except RecursionError:
         raise BadJson("nested too deeply") from None
     except ValueError as error:
         raise BadJson(str(error)) from error
+    if max_depth is not None and _brackets(content) > max_depth and _depth(value) > max_depth:
+        raise BadJson("nested too deeply")
+    return value
+
+
+def _brackets(content: bytes | str) -> int:
+    if isinstance(content, str):
+        return content.count("[") + content.count("{")
+    return content.count(b"[") + content.count(b"{")
+
+
+def _depth(value: object) -> int:
+    depth, level = 0, [value]
+    while level := [inner for outer in level for inner in _inner(outer)]:
+        depth += 1
+    return depth
+
+
+def _inner(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _refusal(path: Path, error: OSError) -> UnsafeFile | None:
     if error.errno == errno.ELOOP:
         return UnsafeFile(f"{path} is a symbolic link, which is not followed")
     if error.errno == errno.ENXIO:
-        return UnsafeFile(f"{path} is a socket or a device, not a regular file")
+        return UnsafeFile(f"{path} is a socket, a device or a named pipe, not a regular file")
     return None
 
 

@@ -110,23 +110,8 @@ def _parse(text: str) -> object:
     Raises:
         ValueError: It is not.
     """
-    value: object = untrusted_files.decode_json(text, parse_constant=_refuse)
-    if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(value) > _MAX_DEPTH:
-        raise ValueError("nested too deeply")
+    value: object = untrusted_files.decode_json(text, parse_constant=_refuse, max_depth=_MAX_DEPTH)
     return value
-
-
-def _depth(value: object) -> int:
-    depth, level = 0, [value]
-    while level := [inner for outer in level for inner in _inner(outer)]:
-        depth += 1
-    return depth
-
-
-def _inner(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _too_long(line: Overlong) -> str:

@@ -25,6 +25,8 @@ CompletionSource = Literal["process_exit"]
 LOCK = ".lock"
 #: An event repeats its record, twice at worst and with every character escaped.
 _MAX_EVENT_BYTES = 16 * MAX_LINE_BYTES
+#: More than a narrator tells, and less than can be encoded for a route.
+_MAX_EVENT_DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +105,7 @@ def read_events(told: Tail) -> Iterator[CanonicalEvent]:
 def _event(line: bytes) -> CanonicalEvent | None:
     """The event in *line*; None for a torn or foreign line, which costs that line only."""
     try:
-        return CanonicalEvent.from_record(untrusted_files.decode_json(line))
+        return CanonicalEvent.from_record(untrusted_files.decode_json(line, max_depth=_MAX_EVENT_DEPTH))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -1,5 +1,6 @@
 """Patience, and reading one row of the queue."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -42,3 +43,10 @@ def test_a_deadline_gives_at_least_one_look() -> None:
     assert len(list(Deadline(0).looks())) == 1
     assert Deadline(0).has_passed
     assert Deadline(None).left() is None
+
+
+def test_a_named_pipe_is_no_queue_and_is_not_waited_for(tmp_path: Path) -> None:
+    """Its other end is never opened."""
+    os.mkfifo(tmp_path / "queue.sqlite")
+
+    assert waiting.row(tmp_path, "r1") is None

@@ -7,14 +7,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import pytest
 from pydantic import TypeAdapter
 
 from posthouse.contracts.gateway_http import Request
+from posthouse.driving.adapter import Ending
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import is_at_rest
+from posthouse.turns.folder import BadTurnRecord
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -74,6 +77,36 @@ def test_a_turn_that_was_left_running_is_waited_for_and_its_end_recorded(
     assert reasons(made_session) == [("failed", error), ("completed", None), ("completed", None)]
     (told,) = [event for event in events(made_session) if event["kind"] == "left_turn_ended"]
     assert (told["turn_id"], told["outcome"], told["error_detail"]) == ("turn-left", "completed", error)
+
+
+def test_a_left_turn_whose_files_are_bad_ends_as_unknown_and_the_others_are_settled(
+    opened: Opener, until: Until, made_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent can write into the folder of its turn."""
+
+    async def bad(turn_id: str) -> Ending | None:
+        if turn_id == "turn-0":
+            raise BadTurnRecord("run.json can't be used")
+        return Ending(outcome="completed")
+
+    async def story() -> None:
+        first, second = agent(), agent()
+        first.hold()
+        async with opened(first) as gateway:
+            await gateway.submit(prompt("long", turn_id="turn-0"))
+            await until(lambda: len(first.received) == 1)
+        with sqlite3.connect(made_session.gateway_root / "queue.sqlite") as connection:
+            connection.execute("INSERT INTO posthouse_turns (request_id, turn_id) VALUES ('other', 'turn-1')")
+        monkeypatch.setattr(second, "end_of", bad)
+        async with opened(second) as gateway:
+            await gateway.submit(prompt("next"))
+            await until(lambda: is_at_rest(gateway))
+
+    asyncio.run(story())
+
+    with sqlite3.connect(made_session.gateway_root / "queue.sqlite") as connection:
+        ends = dict(connection.execute("SELECT turn_id, outcome FROM posthouse_turns"))
+    assert (ends["turn-0"], ends["turn-1"]) == ("unknown", "completed")
 
 
 def test_a_turn_that_never_began_holds_nobody_up(opened: Opener, until: Until, made_session: Session) -> None:

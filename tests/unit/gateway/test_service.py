@@ -14,8 +14,10 @@ from posthouse.contracts.gateway_http import Request
 from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed
 from posthouse.gateway.intake import InvalidExecution
 from posthouse.gateway.presence import AgentUnavailable, ReconciliationRequired
+from posthouse.gateway.receipts import view
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
+from posthouse.queue import Filter
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.served import is_at_rest
@@ -374,6 +376,10 @@ def test_no_prompt_is_in_log_or_events(opened: Opener, until: Until, made_sessio
         ("submit_prompt", "{}", "payload_json is not a prompt's"),
         ("submit_prompt", '{"prompt": 7}', "payload_json is not a prompt's"),
         ("submit_prompt", '{"prompt": "x", "chat_session": 7}', "payload_json is not a prompt's"),
+        ("submit_prompt", '{"prompt": "\\ud800"}', "payload_json has a prompt that is not Unicode"),
+        ("submit_prompt", '{"prompt": "/new", "turn_id": [1]}', "payload_json has a turn_id that is none"),
+        ("submit_prompt", '{"prompt": "x", "turn_id": "../x"}', "payload_json has a turn_id that is none"),
+        ("submit_prompt", '{"prompt": "x", "turn_id": "\\ud800"}', "payload_json has a turn_id that is none"),
     ],
 )
 def test_a_row_that_can_not_be_carried_out_fails_with_its_reason(
@@ -411,3 +417,76 @@ def test_a_row_that_can_not_be_carried_out_fails_with_its_reason(
     assert (before[1], bad[1], after[1]) == ("completed", "failed", "completed")
     assert bad[2] is not None
     assert bad[2].startswith(reason)
+
+
+@pytest.mark.parametrize("epoch", ["one", b"\xff", 1.5, -1, 99])
+def test_a_row_for_no_instance_fails_with_its_reason(
+    opened: Opener, until: Until, made_session: Session, epoch: object
+) -> None:
+    """What comes after it is carried out, and its receipt hides no other."""
+
+    async def story() -> None:
+        async with opened(agent()) as gateway:
+            await until(lambda: is_at_rest(gateway))
+        with sqlite3.connect(made_session.gateway_root / "queue.sqlite") as connection:
+            connection.execute(
+                "INSERT INTO gateway_requests (request_id, request_kind, payload_json, state,"
+                " accepted_at_utc, managed_agent_instance_epoch)"
+                """ VALUES ('gwreq-0', 'submit_prompt', '{"prompt": "x"}', 'accepted', '2026', ?)""",
+                (epoch,),
+            )
+        made = agent()
+        async with opened(made) as gateway:
+            await gateway.submit(prompt("after"))
+            await until(lambda: texts(made) == ["after"] and is_at_rest(gateway))
+            shown = view.page(await gateway.book.page(Filter(limit=10)))
+            assert [one.state for one in shown.requests] == ["completed", "failed"]
+            assert (await gateway.operations.readiness()).background_failures == ()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("is_headless", [True, False])
+@pytest.mark.parametrize(
+    ("stage", "at_utc", "detail"),
+    [
+        ("danced", "2026-01-01T00:00:00Z", "{}"),
+        ("started", "yesterday", "{}"),
+        ("started", "2026-01-01T00:00:00Z", "{torn"),
+        ("started", "2026-01-01T00:00:00Z", "[" * 100_000),
+        ("started", "2026-01-01T00:00:00Z", '{"evidence": ' + "[" * 600 + "]" * 600 + "}"),
+        ("started", "2026-01-01T00:00:00Z", "[]"),
+        ("started", "2026-01-01T00:00:00Z", '{"evidence": 7}'),
+    ],
+)
+def test_a_bad_stage_keeps_no_gateway_from_starting(
+    opened: Opener,
+    until: Until,
+    made_session: Session,
+    stage: str,
+    at_utc: str,
+    detail: str,
+    *,
+    is_headless: bool,
+) -> None:
+    """Another program wrote it; the other stages of that receipt, and the other receipts, are shown."""
+
+    async def story() -> None:
+        async with opened(agent(is_headless=is_headless)) as gateway:
+            accepted = await gateway.submit(prompt("before"))
+            await until(lambda: is_at_rest(gateway))
+        with sqlite3.connect(made_session.gateway_root / "queue.sqlite") as connection:
+            connection.execute("DELETE FROM posthouse_stages WHERE stage = 'completed'")
+            connection.execute(
+                "INSERT OR REPLACE INTO posthouse_stages (request_id, stage, at_utc, detail_json)"
+                " VALUES (?, ?, ?, ?)",
+                (accepted.request_id, stage, at_utc, detail),
+            )
+        async with opened(agent(is_headless=is_headless)) as gateway:
+            await gateway.submit(prompt("after"))
+            await until(lambda: is_at_rest(gateway))
+            shown = view.page(await gateway.book.page(Filter(limit=10)))
+            shown.model_dump_json()
+            assert len(shown.requests) == 2
+
+    asyncio.run(story())

@@ -1,6 +1,7 @@
 """Whether a folder takes files now."""
 
 import asyncio
+import os
 import subprocess
 from pathlib import Path
 
@@ -64,3 +65,11 @@ def test_a_folder_without_the_right_to_write_is_a_problem(tmp_path: Path) -> Non
 
     assert told is not None
     assert told.startswith("permission denied: ")
+
+
+def test_a_named_pipe_in_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    """Its other end is never opened."""
+    os.mkfifo(tmp_path / ".write-check")
+
+    assert asyncio.run(DiskCheck(tmp_path).problem()) is None
+    assert list(tmp_path.iterdir()) == []

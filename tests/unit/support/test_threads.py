@@ -57,3 +57,19 @@ def test_the_loop_goes_on_meanwhile() -> None:
         return await asked
 
     assert asyncio.run(ask())
+
+
+def test_waiting_behind_work_that_hangs_ends() -> None:
+    """Work that does not start in time is refused, and was not begun."""
+    let_go = threading.Event()
+
+    async def ask() -> None:
+        threads = Threads(at_once=1, waiting=10, name="storage")
+        with pytest.raises(TookTooLong):
+            await threads.run(let_go.wait, within_seconds=0.01)
+        with pytest.raises(TooMuchWaits, match="storage still waits for earlier calls"):
+            await threads.run(lambda: "too late", within_seconds=0.01)
+        let_go.set()
+        assert await threads.run(lambda: "later", within_seconds=_LONG) == "later"
+
+    asyncio.run(ask())

@@ -87,3 +87,17 @@ def test_json_of_any_fault_is_one_error(content: bytes) -> None:
     """Deep nesting is bad input like any other, and no RecursionError."""
     with pytest.raises(BadJson):
         untrusted_files.decode_json(content)
+
+
+def test_output_is_appended_to_regular_files_only(tmp_path: Path) -> None:
+    """Opening a pipe that has no reader would block for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    for said, is_new in ((b"a", False), (b"b", False), (b"c", True)):
+        with open(untrusted_files.open_output(tmp_path / "log", is_new=is_new), "ab") as output:
+            output.write(said)
+        if not is_new:
+            before = (tmp_path / "log").read_bytes()
+
+    assert (before, (tmp_path / "log").read_bytes()) == (b"ab", b"c")
+    with pytest.raises(UnsafeFile, match="named pipe"):
+        untrusted_files.open_output(tmp_path / "pipe")

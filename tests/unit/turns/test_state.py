@@ -149,7 +149,9 @@ def test_a_torn_or_deep_line_of_events_costs_that_line_only(folder: Folder) -> N
         "raw_payload": None,
     }
     whole = json.dumps(event)
-    folder.canonical.write_text(f'{whole}\n{{"kind": "ass\n{"[" * 100_000}\n{{}}\n{whole}\n')
+    # Can be read, and is too deep to be encoded for a route.
+    deep = whole.replace('"data": {}', '"data": {"x": ' + "[" * 500 + "]" * 500 + "}")
+    folder.canonical.write_text(f'{whole}\n{{"kind": "ass\n{"[" * 100_000}\n{{}}\n{deep}\n{whole}\n')
     folder.write_exitcode(0)
 
     assert [event.message for event in events_of(folder)] == ["hello", "hello"]

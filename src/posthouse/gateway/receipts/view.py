@@ -4,13 +4,15 @@ from posthouse.contracts import gateway_receipts_http as wire
 from posthouse.queue import Page, Receipt
 
 _PREVIEW_CHARACTERS = 200
+_SHOWN = ("prompt", "reminder_id", "turn_id")
 
 
 def shown(receipt: Receipt) -> wire.Receipt:
     """What became of a request, for programs."""
     end = receipt.end
     last = end or receipt.stage("unknown")
-    prompt, reminder_id = (receipt.payload.get(name) for name in ("prompt", "reminder_id"))
+    # Another program may have written the row.
+    prompt, reminder_id, turn_id = (_text(receipt.payload.get(name)) for name in _SHOWN)
     return wire.Receipt(
         request_id=receipt.request_id,
         kind=receipt.kind,
@@ -18,9 +20,9 @@ def shown(receipt: Receipt) -> wire.Receipt:
         managed_agent_instance_epoch=receipt.epoch,
         accepted_at_utc=receipt.accepted_at_utc,
         finished_at_utc=None if end is None else end.at_utc,
-        turn_id=receipt.turn_id or receipt.payload.get("turn_id"),
+        turn_id=receipt.turn_id or turn_id,
         reminder_id=reminder_id,
-        prompt_preview=prompt[:_PREVIEW_CHARACTERS] if isinstance(prompt, str) else None,
+        prompt_preview=None if prompt is None else prompt[:_PREVIEW_CHARACTERS],
         stages=[
             wire.Stage(stage=stage.name, at_utc=stage.at_utc, evidence=dict(stage.detail.get("evidence", {})))
             for stage in receipt.stages
@@ -54,3 +56,7 @@ def _error(receipt: Receipt) -> str | None:
     last = receipt.end or receipt.stage("unknown")
     told = None if last is None else last.detail.get("error")
     return receipt.error or told
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

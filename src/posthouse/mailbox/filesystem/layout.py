@@ -7,10 +7,11 @@ from pathlib import Path
 from posthouse.contracts import mail_address, names
 from posthouse.mailbox.message import ARCHIVE, DRAFTS, INBOX, SENT
 from posthouse.mailbox.transport import MailboxUnusable, MailTrouble
-from posthouse.support import ownership
+from posthouse.support import ownership, untrusted_files
 
 BOXES = (INBOX, SENT, ARCHIVE, DRAFTS)
 _MARKER = f"{names.MAIL_PROTOCOL}\n"
+_MAX_MARKER_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,11 @@ def verify(root: Root) -> None:
 
 def _verify_marker(root: Root) -> None:
     try:
-        found = root.marker.read_bytes()[:64].decode(errors="replace")
+        found = untrusted_files.read_bytes(root.marker, max_bytes=_MAX_MARKER_BYTES).decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         raise MailboxUnusable(f"{root.path} is no mailbox root; `mailbox init` makes one") from None
+    except untrusted_files.UnsafeFile as error:
+        raise MailboxUnusable(str(error)) from None
     if found.strip() != _MARKER.strip():
         raise MailboxUnusable(
             f"{root.path} is of protocol {found.strip()!r}; only {names.MAIL_PROTOCOL} is read"

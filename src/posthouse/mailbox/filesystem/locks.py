@@ -15,7 +15,7 @@ from pathlib import Path
 
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.transport import MailTrouble
-from posthouse.support import clock, crashpoints, processes
+from posthouse.support import clock, crashpoints, processes, untrusted_files
 
 _FIRST_PAUSE_SECONDS, _LAST_PAUSE_SECONDS = 0.002, 0.05
 _WAIT_SECONDS = 20.0
@@ -118,6 +118,8 @@ def _remove_if_stale(path: Path) -> bool:
         return True
     except (BlockingIOError, FileNotFoundError):
         return False
+    except OSError as error:  # a named pipe can't be read at a place
+        raise MailTrouble(f"{path} can't be looked at: {error}") from error
     finally:
         os.close(descriptor)
 
@@ -150,6 +152,9 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 def _words(path: Path) -> str:
     try:
-        return path.read_text(errors="replace")[:120].strip() or "its holder has not said who it is"
+        said = untrusted_files.read_bytes(path).decode(errors="replace")[:120].strip()
+        return said or "its holder has not said who it is"
+    except untrusted_files.UnsafeFile as error:
+        return str(error)
     except OSError:
         return "it is free now; try again"

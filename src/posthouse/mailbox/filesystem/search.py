@@ -100,7 +100,8 @@ def _opened(path: Path, mailbox: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA synchronous = OFF")
         for statement in databases.statements("search")["schema"].split(";\n"):
             connection.execute(statement)
-        connection.execute("ATTACH DATABASE ? AS box", (f"{mailbox.as_uri()}?mode=ro",))
+        # For reading alone, SQLite would wait for the other end of a named pipe.
+        connection.execute("ATTACH DATABASE ? AS box", (f"{mailbox.as_uri()}?mode=rw",))
         yield connection
 
 

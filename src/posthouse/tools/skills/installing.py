@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from posthouse.support import files
+from posthouse.support import files, untrusted_files
 
 #: As the contract names them.
 NAMES: Final = ("houmao-process-emails-via-gateway", "houmao-agent-email-comms")
@@ -36,8 +36,10 @@ def text_of(name: str) -> str:
 def _renewed(path: Path, wanted: bytes) -> bool:
     """Whether *path* holds what is wanted now; False when it is another's."""
     try:
-        with path.open("rb") as stream:
+        with untrusted_files.open_file(path, follow=True) as stream:
             there = stream.read(_MAX_BYTES)
+    except untrusted_files.UnsafeFile:
+        return False
     except FileNotFoundError:
         if path.is_symlink():
             return False

@@ -187,3 +187,12 @@ def test_one_lost_message_does_not_hide_the_others(office: FilesystemOffice) -> 
     connection.close()
 
     assert [message.subject for message in ada.find(Filter())] == ["kept", "(this message is lost)"]
+
+
+def test_a_named_pipe_as_marker_is_not_waited_for(office: FilesystemOffice) -> None:
+    """Its other end is never opened."""
+    office.root.marker.unlink()
+    os.mkfifo(office.root.marker)
+
+    with pytest.raises(MailboxUnusable, match="is a named pipe"):
+        opening.open_root(office.root.path)

@@ -1,5 +1,6 @@
 """The index of words beside a mailbox: it follows what the mailbox becomes."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from posthouse.mailbox import Draft
 from posthouse.mailbox.filesystem import search
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
+from posthouse.mailbox.transport import MailTrouble
 from posthouse.testing.mail import FilesystemOffice
 
 
@@ -68,3 +70,14 @@ def test_a_message_that_went_away_is_forgotten(office: FilesystemOffice) -> None
     _change(ben, "DELETE FROM message_state WHERE subject = 'two'")
 
     assert (len(ben.search("common")), ben.search("two"), _known(ben)) == (1, [], 1)
+
+
+def test_a_named_pipe_as_mailbox_is_not_waited_for(office: FilesystemOffice) -> None:
+    """Its other end is never opened."""
+    ben = office.mailbox("ben")
+    path = ben.root.path / "mailboxes" / ben.address / "mailbox.sqlite"
+    path.unlink()
+    os.mkfifo(path)
+
+    with pytest.raises(MailTrouble, match="can't be used"):
+        ben.search("common")

@@ -1,5 +1,6 @@
 """Skills in a home: written, renewed, and never at a person's cost."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,13 @@ def test_each_tool_has_them_where_the_contract_says(tmp_path: Path) -> None:
     }
 
     assert found == {"claude": Path("skills"), "codex": Path("skills"), "gemini": Path(".gemini/skills")}
+
+
+def test_a_named_pipe_in_place_of_a_skill_is_left_alone(tmp_path: Path) -> None:
+    """Its other end is never opened, and a relaunch must not wait for that."""
+    install(tmp_path)
+    path = tmp_path / NAMES[0] / "SKILL.md"
+    path.unlink()
+    os.mkfifo(path)
+
+    assert list(install(tmp_path)) == [path]
