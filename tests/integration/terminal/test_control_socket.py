@@ -146,9 +146,9 @@ def test_a_folder_that_can_not_be_searched_is_no_server(tmp_path: Path) -> None:
 
 _LISTENER = """
 import os, socket, sys
-os.setuid(65534)
 with socket.socket(socket.AF_UNIX) as listener:
     listener.bind(sys.argv[1])
+    os.setuid(65534)  # a socket's peer is the user that listens
     listener.listen()
     print("listening", flush=True)
     print(len(listener.accept()[0].recv(1000)), flush=True)
@@ -159,11 +159,9 @@ with socket.socket(socket.AF_UNIX) as listener:
 def test_a_named_server_of_another_user_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folder is in `/tmp`, where another user may have been first."""
     with tempfile.TemporaryDirectory(prefix="ph-") as folder:
-        Path(folder).chmod(0o755)
         monkeypatch.setenv("TMUX_TMPDIR", folder)
         path = control_socket.socket_path(Server("named"))
         path.parent.mkdir()
-        os.chown(path.parent, 65534, 65534)
         command = [sys.executable, "-c", _LISTENER, str(path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdout is not None
