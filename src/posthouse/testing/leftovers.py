@@ -110,14 +110,16 @@ def _ancestors() -> set[int]:
 
 
 def _description(process: Process) -> str:
-    """Its command line, and the test that started it where its variables say so."""
+    """Its command line, and the test that started it, or its working directory."""
     words = command_line(process).replace("\0", " ").strip()
+    folder = _PROC / str(process.pid)
     try:
-        variables = (_PROC / str(process.pid) / "environ").read_bytes().decode(errors="replace")
+        variables = (folder / "environ").read_bytes().decode(errors="replace").split("\0")
+        working_directory = (folder / "cwd").readlink()
     except OSError:
         return words
-    named = [one.partition("=")[2] for one in variables.split("\0") if one.startswith("PYTEST_CURRENT_TEST=")]
-    return f"{words} (started in {named[0]})" if named else words
+    tests = [one.partition("=")[2] for one in variables if one.startswith("PYTEST_CURRENT_TEST=")]
+    return f"{words} (started in {tests[0] if tests else working_directory})"
 
 
 @contextmanager
