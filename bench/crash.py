@@ -20,11 +20,12 @@ import msgspec
 
 from posthouse.contracts import strict
 from posthouse.support import files
-from posthouse.testing import leftovers
+from posthouse.testing import evidence, leftovers
 from posthouse.testing.crash import plan, working
 from posthouse.testing.crash.trial import VERDICTS, WRONG, Result
 
-_BEGIN, _END = "<!-- crash matrix: written by bench/crash.py -->", "<!-- crash matrix: end -->"
+#: Its marks in docs/evidence.md.
+_TABLE = "crash matrix"
 
 
 def main() -> int:
@@ -44,7 +45,7 @@ def main() -> int:
     told = table(list(results.known.values()), given.seed)
     print(told)
     if given.evidence is not None:
-        _write(given.evidence, told)
+        evidence.replace_table(given.evidence, _TABLE, told)
     wrong = [note for result in results.known.values() if _is_wrong(result) for note in result.notes]
     for note in wrong:
         print(note, file=sys.stderr)
@@ -99,14 +100,6 @@ def table(results: list[Result], seed: int) -> str:
         cells = [victim, step, len(here), killed, *(counts[verdict] for verdict in VERDICTS)]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
-
-
-def _write(path: Path, told: str) -> None:
-    """Put the table between its marks."""
-    text = path.read_text(encoding="utf-8")
-    before, _, rest = text.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    path.write_text(f"{before}{_BEGIN}\n\n{told}\n\n{_END}{after}", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
