@@ -20,8 +20,10 @@ from posthouse.terminal.pane import Pane
 if TYPE_CHECKING:
     from posthouse.terminal.screen import Screen
 
-#: Keeps the pane until the agent's program takes its place. Two words: tmux runs one by a shell.
-_PLACEHOLDER = ("sleep", "infinity")
+#: Keeps the pane until the agent's program takes its place. It reads its terminal and so ends with it, even
+#: when the hang-up signal is lost: tmux may close a pane before the new process handles signals. Two words,
+#: because tmux runs a single word by a shell.
+PLACEHOLDER = ("cat", "-")
 #: Becomes the command that follows the PATH.
 _WITH_PATH = ["/bin/sh", "-c", 'PATH=$0; export PATH; exec "$@"']
 _HISTORY_LINES = "10000"
@@ -99,12 +101,12 @@ def _creation(name: str, folder: str, columns: int, rows: int) -> list[list[str]
         return ["set-option", "-q", "-w", "-t", window, option, value]
 
     return [
-        ["new-session", "-d", "-s", name, "-n", AGENT_WINDOW, "-c", folder, *size, *_PLACEHOLDER],
+        ["new-session", "-d", "-s", name, "-n", AGENT_WINDOW, "-c", folder, *size, *PLACEHOLDER],
         ["set-option", "-t", session, "destroy-unattached", "off"],
         ["set-option", "-t", session, "history-limit", _HISTORY_LINES],
         *_as_window_zero(name),
         # A pane takes its history limit when it is made, so the first one gives way.
-        ["new-window", "-d", "-k", "-t", window, "-n", AGENT_WINDOW, "-c", folder, *_PLACEHOLDER],
+        ["new-window", "-d", "-k", "-t", window, "-n", AGENT_WINDOW, "-c", folder, *PLACEHOLDER],
         window_option("automatic-rename", "off"),
         window_option("allow-rename", "off"),
         window_option("pane-base-index", "0"),
@@ -144,7 +146,7 @@ def exists(tmux: Tmux, name: str) -> bool:
 
 #: Of an agent's pane: its program runs, none was started yet, its program ended, or there is no window 0.
 Surface = Literal["running", "waiting", "ended", "missing"]
-_WAITS = f"#{{==:#{{pane_start_command}},{' '.join(_PLACEHOLDER)}}}"
+_WAITS = f"#{{==:#{{pane_start_command}},{' '.join(PLACEHOLDER)}}}"
 
 
 def surfaces(tmux: Tmux) -> dict[str, Surface]:
@@ -208,7 +210,7 @@ def pane_pids(tmux: Tmux, name: str) -> list[int]:
 def is_waiting(pane: Pane) -> bool:
     """Whether *pane* has no program of an agent yet: its place is kept, or tmux is about to start one."""
     words = processes.command_line(pane.pid)
-    is_placed = words == list(_PLACEHOLDER) or words[:3] == _WITH_PATH
+    is_placed = words == list(PLACEHOLDER) or words[:3] == _WITH_PATH
     return is_placed or words[:1] == ["tmux"] or variable_files.is_launcher(words)
 
 

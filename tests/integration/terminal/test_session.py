@@ -69,6 +69,26 @@ def _shown(tmux: Tmux, pane: Pane, mark: str) -> Screen:
     return session.capture(tmux, pane.pane_id)
 
 
+def test_the_placeholder_ends_with_its_terminal_without_a_hang_up() -> None:
+    """tmux can close a pane so early that its process loses the signal; it must not stay for ever."""
+    master, slave = pty.openpty()
+    placeholder = subprocess.Popen(
+        ["env", "--ignore-signal=HUP", *session.PLACEHOLDER],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    os.close(master)
+
+    try:
+        assert placeholder.wait(LIMIT_SECONDS) is not None
+    finally:
+        placeholder.kill()
+        placeholder.wait()
+
+
 def test_a_session_has_its_agent_at_window_zero(tmux: Tmux) -> None:
     """A new session is 120x40, waits, and is found by its exact name alone."""
     pane = _create(tmux)
@@ -260,7 +280,7 @@ def test_a_pane_waits_until_a_program_is_in_it(tmux: Tmux) -> None:
     """Who looks at it meanwhile can tell that what runs there is no agent."""
     empty = _create(tmux)
 
-    _wait(lambda: processes.command_line(empty.pid)[:1] == ["sleep"])
+    _wait(lambda: processes.command_line(empty.pid) == list(session.PLACEHOLDER))
     assert session.is_waiting(empty)
     started = _start(tmux, empty, "sleep 600; exit")
     _wait(lambda: processes.command_line(started.pid) == ["/bin/sh", "-c", "sleep 600; exit"])
