@@ -146,15 +146,25 @@ class Tmux:
             raise refusal(self.server, commands[0][0], _text(done.stderr).strip())
         return _text(done.stdout).removesuffix("\n")
 
-    def batch(self, session: str, commands: Sequence[Sequence[str]]) -> list[str]:
+    def batch(
+        self,
+        session: str,
+        commands: Sequence[Sequence[str]],
+        *,
+        before: Sequence[Sequence[str]] = (),
+        after: Sequence[Sequence[str]] = (),
+    ) -> list[str]:
         """Run *commands* through a socket, so that nothing of them shows in `ps`; their replies.
 
         Each names its target, since tmux may run them before the client is attached. All
-        are tried; the first that failed is raised afterwards. Raises as `run` does.
+        are tried; the first that failed is raised afterwards. Those in *before* and *after* may fail, and
+        their replies are left out. Raises as `run` does.
         """
         from posthouse.terminal import control_script  # most commands never need a socket
 
-        replies = control_script.run(self.server, session, commands, timeout_seconds=self._timeout_seconds)
+        script = [*before, *commands, *after]
+        replies = control_script.run(self.server, session, script, timeout_seconds=self._timeout_seconds)
+        replies = replies[len(before) : len(before) + len(commands)]
         for command, reply in zip(commands, replies, strict=True):
             if reply.failed:
                 raise refusal(self.server, command[0], reply.text)

@@ -117,10 +117,13 @@ class ControlClient:
 
     async def look(self, pane_id: str) -> tuple[panes.Pane, Screen]:
         """The pane and what it shows now, asked in one go. Raises as `command` does."""
-        about, rows = await asyncio.gather(
-            self.command("display-message", "-p", "-t", pane_id, panes.FORMAT),
-            self.command("capture-pane", "-p", "-e", "-t", pane_id),
+        commands = (
+            ("display-message", "-p", "-t", pane_id, panes.FORMAT),
+            ("capture-pane", "-p", "-e", "-t", pane_id),
         )
+        self._require_room()
+        sent = self._wire.send_all(commands)
+        about, rows = await asyncio.gather(*(self._answer(reply, "capture-pane") for reply in sent))
         pane = panes.split(about)[0]
         return pane, panes.screen_of(pane, rows)
 
@@ -158,9 +161,12 @@ class ControlClient:
         await self.closed()
 
     async def _ask(self, command: Sequence[str], *, replies: int) -> str:
+        self._require_room()
+        return await self._answer(self._wire.send(command, replies=replies), command[0])
+
+    def _require_room(self) -> None:
         if self._wire.is_choked():
             raise TmuxFrozen(self._server, self._timeout_seconds)
-        return await self._answer(self._wire.send(command, replies=replies), command[0])
 
     async def _answer(self, future: asyncio.Future[Reply], command: str) -> str:
         try:
@@ -207,15 +213,21 @@ class _Wire(asyncio.Protocol):
         return len(self._pending) >= _MAX_PENDING or unsent > _MAX_UNSENT_BYTES
 
     def send(self, command: Sequence[str], *, replies: int = 1) -> asyncio.Future[Reply]:
-        line = quoting.line(command)
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        return self.send_all([command], replies=replies)[0]
+
+    def send_all(self, commands: Sequence[Sequence[str]], *, replies: int = 1) -> list[asyncio.Future[Reply]]:
+        """Send in one write, which the server reads at once: no output comes in between."""
+        lines = b"".join(map(quoting.line, commands))
+        loop = asyncio.get_running_loop()
+        futures: list[asyncio.Future[Reply]] = [loop.create_future() for _ in commands]
         if self._transport is None or self.lost.done():
-            future.set_exception(self._gone())
-            return future
-        # Given up or not, it keeps its place: replies are matched by order.
-        self._pending.append(_Awaited(future, replies))
-        self._transport.write(line)
-        return future
+            for future in futures:
+                future.set_exception(self._gone())
+            return futures
+        # Given up or not, each keeps its place: replies are matched by order.
+        self._pending.extend(_Awaited(future, replies) for future in futures)
+        self._transport.write(lines)
+        return futures
 
     def abort(self) -> None:
         if self._transport is not None:

@@ -7,9 +7,14 @@ both words are in one write, which the server reads at once, so there is no such
 
 The protocol is OpenBSD's imsg, version 8 since tmux 2.1. When this process dies, the kernel closes the
 socket, and the server drops the client.
+
+The client asks for one buffer for both directions, as `tmux -CC` does. With a buffer for each, tmux 3.3a can
+see the end of the input, then output of the pane, then room for writing, all in one round of its event loop:
+it skips the output, then fails to write what it has skipped, and exits ("not enough data").
 """
 
 import array
+import itertools
 import os
 import socket
 import struct
@@ -31,7 +36,7 @@ _IDENTIFY_LONGFLAGS = 111
 _COMMAND = 200
 #: After these the server waits for the client to leave: version, detach, detach-kill, exit, exited, shutdown.
 DISMISSALS = frozenset((12, 201, 202, 203, 204, 210))
-_CONTROL, _UTF8 = 0x2000, 0x10000
+_CONTROL, _ONE_BUFFER, _UTF8 = 0x2000, 0x4000, 0x10000
 
 #: Type, length with this header, marks, protocol version, process (none).
 _HEADER = struct.Struct("=IIII")
@@ -40,6 +45,8 @@ _NO_PID = 0xFFFFFFFF
 FD_MARKS = (0x1_0000, 0x8000_0000)
 _MAX_MESSAGE_BYTES = 16384
 _LENGTH_MASK = 0xFFFF
+#: Each client has a name of its own, by which other clients can address it.
+_numbers = itertools.count(1)
 
 
 class ControlSocket(NamedTuple):
@@ -93,12 +100,12 @@ def _messages(command: Sequence[str], fd_mark: int) -> tuple[bytes, bytes, bytes
     words = b"".join(word.encode(errors="surrogateescape") + b"\0" for word in command)
     return (
         _message(_IDENTIFY_TERM, b"dumb\0")
-        + _message(_IDENTIFY_TTYNAME, b"\0")
+        + _message(_IDENTIFY_TTYNAME, f"posthouse-{os.getpid()}-{next(_numbers)}".encode() + b"\0")
         + _message(_IDENTIFY_CWD, b"/\0")
         + _message(_IDENTIFY_CLIENTPID, struct.pack("=i", os.getpid()))
         + _message(_IDENTIFY_STDIN, b"", fd_mark),
         _message(_IDENTIFY_STDOUT, b"", fd_mark),
-        _message(_IDENTIFY_LONGFLAGS, struct.pack("=Q", _CONTROL | _UTF8))
+        _message(_IDENTIFY_LONGFLAGS, struct.pack("=Q", _CONTROL | _ONE_BUFFER | _UTF8))
         + _message(_IDENTIFY_DONE, b"")
         + _message(_COMMAND, struct.pack("=i", len(command)) + words),
     )

@@ -14,6 +14,8 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
+#: What a client with one buffer for both directions gets first (`control_socket`).
+_GREETING = b"\x1bP1000p"
 #: Set in the flags of a reply to a command that came through the pipe.
 _OURS = b"1"
 
@@ -78,7 +80,7 @@ class Parser:
         return [event for event in events if event is not None]
 
     def _line(self, line: bytes) -> Event | None:
-        word, *fields = line.split(b" ", 3)
+        word, *fields = line.removeprefix(_GREETING).split(b" ", 3)
         if self._opening is not None:
             return self._inside(line, word, fields)
         if word == b"%begin":

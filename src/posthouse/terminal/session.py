@@ -229,6 +229,7 @@ def start_program(
     """
     _check_folder(working_directory)
     start = ["respawn-pane", "-k", "-t", pane.pane_id, "-c", quoting.verbatim(str(working_directory))]
+    clients = _output_clients(tmux, pane)
     replies = tmux.batch(
         pane.session_name,
         [
@@ -237,8 +238,19 @@ def start_program(
             [*start, *variables.flags(environment), "--", *_program(argv, environment.get("PATH"))],
             ["display-message", "-p", "-t", pane.pane_id, panes.FORMAT],
         ],
+        # A new program gets a new buffer. A tmux server that looks in it for output of the old program, which
+        # a client did not get yet, crashes with every session. A pause discards that output.
+        before=[["refresh-client", "-t", name, "-A", f"{pane.pane_id}:pause"] for name in clients],
+        after=[["refresh-client", "-t", name, "-A", f"{pane.pane_id}:continue"] for name in clients],
     )
     return panes.parse(replies[-1])[0]
+
+
+def _output_clients(tmux: Tmux, pane: Pane) -> list[str]:
+    """The names of the control clients that receive the pane's output."""
+    gets_output = "#{&&:#{client_control_mode},#{!=:#{m:*no-output*,#{client_flags}},1}}"
+    name = f"#{{?{gets_output},#{{client_name}},}}"
+    return tmux.run("list-clients", "-t", _target(pane.session_name), "-F", name).split()
 
 
 def new_window(

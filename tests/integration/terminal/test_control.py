@@ -389,6 +389,27 @@ def test_the_client_of_a_killed_process_leaves_the_server(
     assert processes.wait_exit(int(client), seconds=LIMIT_SECONDS)
 
 
+def test_a_program_is_replaced_while_its_output_flows(
+    run: Run, tmux: Tmux, pane: Pane, tmux_server: Server
+) -> None:
+    """The server survives, although a client has not got all output, and the client sees the new program."""
+
+    async def replace() -> tuple[int, str]:
+        async with _attached(tmux_server) as reading, _attached(tmux_server) as hung:
+            hung._wire._transport.pause_reading()  # type: ignore[union-attr]
+            for _ in range(10):
+                _start(tmux, pane, "exec yes")
+                await asyncio.sleep(0.02)
+            heard: list[bytes] = []
+            reading.watch(lambda _pane_id, content: heard.append(content))
+            now = _start(tmux, pane, "while sleep 0.01; do echo new; done")
+            await _soon(lambda: b"new" in b"".join(heard))
+            return now.pid, await reading.command("display-message", "-p", "-t", pane.pane_id, "#{pane_pid}")
+
+    started, seen = run(replace())
+    assert str(started) == seen
+
+
 def test_a_missing_tmux_is_told(run: Run, tmux_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the command that gets it, and nothing left open."""
     monkeypatch.setenv("PATH", "/nonexistent")
