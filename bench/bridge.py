@@ -20,7 +20,7 @@ from posthouse.support import files
 from posthouse.testing import leftovers
 from posthouse.turns import runner
 from posthouse.turns.folder import Folder
-from posthouse.turns.order import Order
+from posthouse.turns.turn_order import Order
 
 _PROGRAM = ("/bin/sh", "-c", """echo '{"type":"result","subtype":"success","result":"ok"}'""")
 _LIMIT_SECONDS = 0.1

@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
+from posthouse.events.readers import Audience
 from posthouse.testing import leftovers
 from posthouse.web.event_stream import encoded, everything
 

@@ -23,9 +23,9 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from posthouse.attaching import attach
-from posthouse.attaching.companions import Companions
 from posthouse.contracts import gateway_files as gf
+from posthouse.gateway_lifecycle import attach
+from posthouse.gateway_lifecycle.session_hooks import Companions
 from posthouse.queue import Request, open_queue
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec

@@ -22,15 +22,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from posthouse.attaching import attach, calling
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.errors import PosthouseError
+from posthouse.gateway_lifecycle import attach, host_client
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing import leftovers, load
-from posthouse.testing.house import House, house_in
+from posthouse.testing.scripted_agents import House, house_in
 
 _HANDS = 8
 _RECOVERY_SECONDS = 120.0
@@ -116,7 +116,7 @@ def _row(folder: Path, count: int) -> Iterator[Row]:
         made.detach()
     finally:
         house.end()
-        if (host := calling.pid_of(house.agents.roots.runtime)) is not None:
+        if (host := host_client.pid_of(house.agents.roots.runtime)) is not None:
             os.kill(host, signal.SIGTERM)
             processes.wait_exit(host, seconds=30.0)
         Tmux(server).run("kill-server")
@@ -138,7 +138,7 @@ def _measure(row: Row, idle_seconds: float) -> Measured:
 
 def _recover(row: Row, pids: Sequence[int], ports: Sequence[int]) -> float:
     """Kill them all; how long until every port answers again."""
-    is_hosted = calling.pid_of(row.runtime) in pids
+    is_hosted = host_client.pid_of(row.runtime) in pids
     begun = time.monotonic()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

@@ -25,9 +25,9 @@ from pathlib import Path
 from posthouse.contracts import mail_document
 from posthouse.contracts.mail_document import Document, Participant
 from posthouse.mailbox import Draft, Filter, Flags, front_matter
-from posthouse.mailbox.filesystem import databases, placing, registration
+from posthouse.mailbox.filesystem import databases, placement, registration
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
-from posthouse.mailbox.filesystem.placing import Place
+from posthouse.mailbox.filesystem.placement import Place
 from posthouse.testing import leftovers
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -134,9 +134,9 @@ def fill(folder: Path, size: int) -> Filled:
             for number in range(size):
                 document = _document(begun + timedelta(seconds=number * 7), f"{_BODY} ticket{number:06d}")
                 _write(office, document, places)
-                placing.catalogue(index, office.root, document, places)
-                placing.put(index, "sent_box", document, box="sent", is_read=True)
-                placing.put(index, "hub_box", document, box="inbox", is_read=False)
+                placement.catalogue(index, office.root, document, places)
+                placement.put(index, "sent_box", document, box="sent", is_read=True)
+                placement.put(index, "hub_box", document, box="inbox", is_read=False)
     return Filled(size=size, sender=sender, hub=hub)
 
 

@@ -25,17 +25,17 @@ import msgspec
 import uvloop
 
 from posthouse import tools
+from posthouse.agent.tui import TuiAdapter
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.contracts.manifest import TmuxSurface
-from posthouse.driving.tui import TuiAdapter
 from posthouse.gateway.control.tui import TuiControl
-from posthouse.gateway.control.tui_story import TuiStory
+from posthouse.gateway.control.tui_history import TuiStory
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.terminal import pane as panes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import NoServer, Server, Tmux
-from posthouse.testing import leftovers, painter, served
+from posthouse.testing import leftovers, painter, running_gateways
 from posthouse.tracking.tracker import Belief
 
 _POLL_SECONDS = 0.5
@@ -228,7 +228,7 @@ def _panes(mode: str, count: int) -> Iterator[Path]:
 
 
 def _session(folder: Path, name: str, tmux: Tmux, mode: str) -> None:
-    made = served.session_in(folder / name)
+    made = running_gateways.session_in(folder / name)
     pane = terminal.create(tmux, name, working_directory=folder, environment={}, columns=80, rows=24)
     argv = (sys.executable, "-I", "-S", painter.__file__, mode, str(folder / f"{name}.log"))
     started = terminal.start_program(tmux, pane, argv, environment={}, working_directory=folder)

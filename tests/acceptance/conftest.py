@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching.companions import Companions
 from posthouse.cli import servers
 from posthouse.errors import PosthouseError
+from posthouse.gateway_lifecycle.session_hooks import Companions
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots

@@ -14,7 +14,7 @@ import pytest
 from posthouse import __version__
 from posthouse.support import locks
 from posthouse.terminal.client import Server, Tmux
-from posthouse.testing.gate import Gate
+from posthouse.testing.blocking_agent import Gate
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS
 

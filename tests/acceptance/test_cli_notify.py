@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from posthouse.contracts import telling_files as tf
-from posthouse.gateway.telling.targets import TargetFiles
+from posthouse.contracts import notification_files as tf
+from posthouse.gateway.notifications.targets import TargetFiles
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from posthouse.support import processes
 from posthouse.terminal.client import NoServer, Server, Tmux
-from posthouse.testing.witnesses import screens_of
+from posthouse.testing.timeout_diagnostics import screens_of
 
 
 @pytest.fixture

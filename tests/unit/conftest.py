@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from posthouse.sessions.session import Session
-from posthouse.testing import served
+from posthouse.testing import running_gateways
 
 
 @pytest.fixture
 def made_session(tmp_path: Path) -> Session:
     """A session folder without a terminal."""
-    return served.session_in(tmp_path)
+    return running_gateways.session_in(tmp_path)
 
 
 @pytest.fixture

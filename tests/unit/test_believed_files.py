@@ -14,14 +14,14 @@ from typing import Any, cast
 import pytest
 from tests.unit.sessions.test_externals import FAR
 
-from posthouse.attaching import bindings, roll
 from posthouse.contracts import external_agents
 from posthouse.contracts import gateway_host as gh
-from posthouse.coordination import keyring
 from posthouse.errors import PosthouseError
+from posthouse.gateway.context import Surroundings
 from posthouse.gateway.control.answer_rules import AnswerRules
-from posthouse.gateway.surroundings import Surroundings
-from posthouse.gateway.telling.targets import TargetFiles
+from posthouse.gateway.notifications.targets import TargetFiles
+from posthouse.gateway_lifecycle import bindings, host_registry
+from posthouse.server import token_store
 from posthouse.sessions import brain, overlay_trust, publication, roots, secrets
 from posthouse.sessions import session as sessions
 from posthouse.sessions.externals import Externals
@@ -29,7 +29,7 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
 from posthouse.support import files
 from posthouse.terminal import variable_files
-from posthouse.testing import fronted, members, served
+from posthouse.testing import members, running_gateways, server_with_gateways
 
 _RULES = b'{"rules": [{"dialog": "permission", "choice": "yes"}]}'
 _BRAIN = b"""
@@ -52,7 +52,7 @@ class Believed:
 
 
 def _session(folder: Path) -> Session:
-    return served.session_in(folder)
+    return running_gateways.session_in(folder)
 
 
 def _manifest(folder: Path) -> Believed:
@@ -81,9 +81,10 @@ def _secret(folder: Path) -> Believed:
 
 
 def _roll(folder: Path) -> Believed:
-    roll.add(folder, gh.Seat(gateway_root="/g"))
+    host_registry.add(folder, gh.Seat(gateway_root="/g"))
     return Believed(
-        folder / "gateway-host" / "gateways.json", lambda: [one.gateway_root for one in roll.read(folder)]
+        folder / "gateway-host" / "gateways.json",
+        lambda: [one.gateway_root for one in host_registry.read(folder)],
     )
 
 
@@ -128,7 +129,7 @@ def _desired_config(folder: Path) -> Believed:
 def _current_instance(folder: Path) -> Believed:
     session = _session(folder)
     path = session.gateway_root / "run" / "current-instance.json"
-    with fronted.claimed(session, 4321):
+    with server_with_gateways.claimed(session, 4321):
         content = path.read_bytes()
     files.write_whole(path, content, durable=False)
     return Believed(path, lambda: getattr(bindings.recorded(session), "port", None))
@@ -149,9 +150,9 @@ def _external_token(folder: Path) -> Believed:
 
 
 def _server_token(folder: Path) -> Believed:
-    ring = keyring.Keyring(folder)
+    ring = token_store.Keyring(folder)
     made = ring.create("ci", "admin")
-    return Believed(made.path, lambda: list(keyring.read(ring)[0].scopes.values()))
+    return Believed(made.path, lambda: list(token_store.read(ring)[0].scopes.values()))
 
 
 def _trust_record(folder: Path) -> Believed:

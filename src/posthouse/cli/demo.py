@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from posthouse.cli import gateways, observing, servers
+from posthouse.cli import agent_state, gateways, servers
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts.gateway_files import CurrentInstance
 from posthouse.sessions import liveness
@@ -125,5 +125,5 @@ class Demo:
     def _shown(self, agent: Agent) -> Shown:
         if agent.session is None:
             return Shown(agent, agent.health, None)
-        seen = observing.observe(agent, agent.session)
+        seen = agent_state.observe(agent, agent.session)
         return Shown(agent, seen.phase if agent.is_live else agent.health, gateways.process_of(agent.session))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from posthouse import __version__
-from posthouse.cli import elsewhere, options, pairs, tree
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import external_agents, options, server_options, tree
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, Selection
 from posthouse.cli.output import Output
 from posthouse.cli.wiring import Wiring
@@ -87,7 +87,7 @@ def parser_of(prog: str, command: tree.Command, *, with_name: bool) -> Parser:
     declare = getattr(_module(module), f"{function}_arguments", None)
     if declare is not None:
         declare(parser)
-    if (pair := pairs.of(command)) is not None:
+    if (pair := server_options.of(command)) is not None:
         options.pair_argument(parser, pair.option)
     return parser
 
@@ -153,7 +153,7 @@ def _leaf(prog: str, command: tree.Command, located: Located, output: Output, wi
         selection=_selection(prog, command, selection, name),
         rest=_without(rest, name),
     )
-    call = elsewhere.directed(call)
+    call = external_agents.directed(call)
     return _handler(call)(call)
 
 
@@ -177,7 +177,7 @@ def _selection(prog: str, command: tree.Command, chosen: Selection | None, name:
 
 
 def _handler(call: Call) -> Callable[[Call], int]:
-    pair = pairs.of(call.command) if call.asks_server else None
+    pair = server_options.of(call.command) if call.asks_server else None
     chosen = call.command.handler if pair is None else pair.handler or call.command.handler
     module, _, function = chosen.partition(".")
     handler: Callable[[Call], int] = getattr(_module(module), function)

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from posthouse.attaching import holder
 from posthouse.cli import progress
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import strict
 from posthouse.errors import PosthouseError, Unavailable
+from posthouse.gateway_lifecycle import gateway_lock
 from posthouse.sessions import publication
 from posthouse.sessions.session import Session
 from posthouse.support import untrusted_files
@@ -47,7 +47,7 @@ def process_of(found: Session) -> gf.CurrentInstance | None:
     except (OSError, ValueError):
         # None, or one that is just being replaced: either way there is none to name.
         return None
-    return instance if holder.holder_of(found.gateway_root) == instance.pid else None
+    return instance if gateway_lock.holder_of(found.gateway_root) == instance.pid else None
 
 
 def ensure(
@@ -66,7 +66,7 @@ def ensure(
     Raises:
         PosthouseError: It could not be started; the message says why.
     """
-    from posthouse.attaching import attach
+    from posthouse.gateway_lifecycle import attach
 
     with progress.saying(f"waiting for the gateway of {found.agent_name} to start ..."):
         made = attach.attach(
@@ -87,9 +87,9 @@ def ensure(
 
 def detach(wiring: Wiring, found: Session) -> bool:
     """End the session's gateway. False: it had none."""
-    from posthouse.attaching import attach
+    from posthouse.gateway_lifecycle import attach
 
-    had_one = holder.holder_of(found.gateway_root) is not None
+    had_one = gateway_lock.holder_of(found.gateway_root) is not None
     attach.detach(found, wiring.registry)
     return had_one
 
@@ -115,7 +115,7 @@ def status(wiring: Wiring, found: Session) -> dict[str, Any]:
 
 def host_of(found: Session) -> int | None:
     """The host that the session's live gateway runs in; None when it has a process of its own, or none."""
-    from posthouse.attaching import calling
+    from posthouse.gateway_lifecycle import host_client
 
-    pid = holder.holder_of(found.gateway_root)
-    return pid if pid is not None and pid == calling.pid_of(found.runtime_root) else None
+    pid = gateway_lock.holder_of(found.gateway_root)
+    return pid if pid is not None and pid == host_client.pid_of(found.runtime_root) else None

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from posthouse.cli import gateways, turnwork
-from posthouse.cli.call import Call
+from posthouse.cli import gateways, turns
+from posthouse.cli.context import Call
 from posthouse.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def client_of(call: Call) -> "GatewayClient":
     """
     if call.asks_server:
         return call.server().gateway(call.selection.value)
-    found = turnwork.session_of(call.agent())
+    found = turns.session_of(call.agent())
     client = gateways.client_of(call.wiring, found)
     if client is None:
         raise NoGateway(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from posthouse import tools
 from posthouse.cli import gateways
-from posthouse.cli.direct import Carrier
+from posthouse.cli.direct_driver import Carrier
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts.manifest import FilesystemMailbox, Mailbox
 from posthouse.errors import Conflict, Denied, InvalidInput, PosthouseError
@@ -122,7 +122,7 @@ def preview_in(answer: str, request_id: str, operation: str, binding: Mailbox) -
 
 def _typed(wiring: Wiring, found: Session, prompt: str) -> tuple[Status, str | None]:
     """Type *prompt* and say how that went."""
-    from posthouse.driving.adapter import Prompt, PromptFailed
+    from posthouse.agent.adapter import Prompt, PromptFailed
 
     client = gateways.client_of(wiring, found)
     try:

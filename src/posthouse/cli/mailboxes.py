@@ -37,12 +37,12 @@ def withdraw(binding: Mailbox, removal: "Removal") -> str | None:
     """Take the mailbox out of use, or away; the registration it had, None where there was none."""
     if not isinstance(binding, FilesystemMailbox):
         return None
-    from posthouse.mailbox.filesystem import opening, registering
+    from posthouse.mailbox.filesystem import open_root, register_mailbox
     from posthouse.mailbox.filesystem.registration import NotRegistered
 
     try:
-        root = opening.open_root(Path(binding.filesystem_root))
-        return registering.deregister(root, binding.address, removal).registration_id
+        root = open_root.open_root(Path(binding.filesystem_root))
+        return register_mailbox.deregister(root, binding.address, removal).registration_id
     except NotRegistered:
         return None
 

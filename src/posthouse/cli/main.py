@@ -37,9 +37,9 @@ def _guarded(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the edge: people get a line, not a traceback
-        from posthouse.cli import failure
+        from posthouse.cli import error_output
 
-        return failure.report(error, surroundings.style_of(arguments), debug=surroundings.debug)
+        return error_output.report(error, surroundings.style_of(arguments), debug=surroundings.debug)
 
 
 def program_name() -> str:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.output import Style
 
 _STYLE_FLAGS: dict[str, Style] = {

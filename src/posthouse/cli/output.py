@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
-from posthouse.support.visible import visible, visible_json
+from posthouse.support.printable import visible, visible_json
 
 Style = Literal["plain", "json", "fancy"]
 STYLES: tuple[Style, ...] = ("plain", "json", "fancy")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from posthouse.cli import humane
+from posthouse.cli import humanize
 from posthouse.cli.output import Cell, Output, Tone
 from posthouse.support import clock
 
@@ -94,7 +94,7 @@ def _cells(line: Line, now: datetime) -> dict[str, Cell]:
         "tool": Cell(line.tool),
         "kind": Cell(line.kind),
         "state": Cell(line.state, _TONES.get(line.state.partition(":")[0].partition(" ")[0])),
-        "since": Cell("-" if line.since is None else humane.ago(line.since, now)),
+        "since": Cell("-" if line.since is None else humanize.ago(line.since, now)),
         "queue": Cell("-" if line.queue is None else str(line.queue)),
         "last": Cell("-" if line.last == "none" else line.last),
     }

@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from posthouse.cli import believing, describe
+from posthouse.cli import agent_description, tui_state_view
 from posthouse.cli.overview import Line
 from posthouse.contracts import gateway_files as gf
 from posthouse.sessions import liveness
@@ -30,7 +30,7 @@ def _line(agent: Agent) -> Line:
         agent_id=agent.agent_id,
         name=agent.name,
         tool=agent.record.identity.tool,
-        kind=describe.kind(agent),
+        kind=agent_description.kind(agent),
         state=state,
         since=since,
         queue=_queue(agent),
@@ -42,13 +42,17 @@ def _doing(agent: Agent) -> tuple[str, datetime | None, str]:
     """What it does, since when, and how its last turn ended."""
     if agent.session is None or agent.health != "healthy":
         since = clock.parse(agent.record.lifecycle.state_updated_at)
-        return describe.health(agent).text, since, "none"
+        return agent_description.health(agent).text, since, "none"
     if agent.session.manifest.is_headless:
         return _headless(agent.session)
-    belief = believing.left_on_disk(agent.session) if describe.gateway(agent) else None
+    belief = tui_state_view.left_on_disk(agent.session) if agent_description.gateway(agent) else None
     if belief is None:
         return "alive", clock.parse(agent.record.lifecycle.state_updated_at), "none"
-    return believing.in_words(belief), _moment(belief.get("since_utc")), str(belief.get("outcome", "none"))
+    return (
+        tui_state_view.in_words(belief),
+        _moment(belief.get("since_utc")),
+        str(belief.get("outcome", "none")),
+    )
 
 
 def _headless(found: Session) -> tuple[str, datetime | None, str]:
@@ -62,7 +66,7 @@ def _headless(found: Session) -> tuple[str, datetime | None, str]:
 
 
 def _queue(agent: Agent) -> int | None:
-    if agent.session is None or describe.gateway(agent) is None:
+    if agent.session is None or agent_description.gateway(agent) is None:
         return None
     depth = _left(agent.session.gateway_root / gf.STATE).get("queue_depth")
     return depth if isinstance(depth, int) else None

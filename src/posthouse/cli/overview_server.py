@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from posthouse.cli import believing
+from posthouse.cli import tui_state_view
 from posthouse.cli.overview import Line
-from posthouse.clients.coordination import CoordinationClient, answers
 from posthouse.clients.events import Heard
+from posthouse.clients.server import CoordinationClient, responses
 from posthouse.errors import NotFound, PosthouseError, Unavailable
 from posthouse.support import clock
 
@@ -68,7 +68,7 @@ class ServerOverview:
             except NotFound:
                 del self._lines[ref]
 
-    def _line(self, who: answers.Identity) -> Line:
+    def _line(self, who: responses.Identity) -> Line:
         ref = who.tracked_agent_id
         try:
             return self._seen(self.client.state(ref))
@@ -78,7 +78,7 @@ class ServerOverview:
                 agent_id=ref, name=who.agent_name or ref, tool=who.tool, kind=who.transport, state="?"
             )
 
-    def _seen(self, summary: answers.Summary) -> Line:
+    def _seen(self, summary: responses.Summary) -> Line:
         who, ref = summary.identity, summary.tracked_agent_id
         belief = believed(self.client, summary)
         state = summary.turn.phase if summary.availability == "available" else summary.availability
@@ -88,7 +88,7 @@ class ServerOverview:
             name=who.agent_name or ref,
             tool=who.tool,
             kind=who.transport if who.management_kind != "external_communication_only" else "external",
-            state=state if belief is None else believing.in_words(belief),
+            state=state if belief is None else tui_state_view.in_words(belief),
             since=_moment(summary.last_turn.updated_at_utc if belief is None else belief["state_since_utc"]),
             queue=None if summary.gateway is None else summary.gateway.queue_depth,
             last="error" if summary.last_turn.result == "known_failure" else summary.last_turn.result,
@@ -127,7 +127,7 @@ class ServerOverview:
             self.news.set()
 
 
-def believed(client: CoordinationClient, summary: answers.Summary) -> dict[str, Any] | None:
+def believed(client: CoordinationClient, summary: responses.Summary) -> dict[str, Any] | None:
     """What a live gateway believes of a TUI: more than ready and active; None where nobody can be asked."""
     gateway = summary.gateway
     if summary.identity.transport != "tui" or gateway is None or gateway.gateway_health != "healthy":

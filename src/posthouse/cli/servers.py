@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from posthouse.cli.wiring import Wiring
-from posthouse.clients.coordination.answers import Instance
-from posthouse.contracts import coordination_files as cf
+from posthouse.clients.server.responses import Instance
+from posthouse.contracts import server_files as cf
 from posthouse.contracts import strict
 from posthouse.errors import Unavailable
 from posthouse.support import files, locks, untrusted_files
@@ -59,7 +59,7 @@ def command(wiring: Wiring, runtime_root: Path, *, host: str, port: int) -> list
     return [
         sys.executable,
         "-m",
-        "posthouse.coordination",
+        "posthouse.server",
         *(str(word) for pair in words.items() for word in pair),
     ]
 

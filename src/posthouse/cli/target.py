@@ -3,7 +3,7 @@
 import shlex
 from typing import TYPE_CHECKING
 
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Selection
 from posthouse.cli.tree import Path
 from posthouse.contracts import names
@@ -14,8 +14,8 @@ from posthouse.sessions.agents import AgentNotFound, Agents, AmbiguousName
 from posthouse.sessions.liveness import Agent
 
 if TYPE_CHECKING:
-    from posthouse.cli.call import Call
-    from posthouse.clients.coordination.answers import Identity
+    from posthouse.cli.context import Call
+    from posthouse.clients.server.responses import Identity
 
 _SCOPES = ("single", "self")
 

@@ -66,8 +66,8 @@ VERBS: tuple[Verb, ...] = (
     Verb(("state",), "state.state", "what the agent is doing, and how that is known"),
     Verb(("prompt",), "prompt.prompt", "give the agent a prompt; --wait prints the answer"),
     Verb(("interrupt",), "prompt.interrupt", "interrupt what the agent is doing"),
-    Verb(("answer",), "answering.answer", "answer what the agent asks; without a choice, show it"),
-    Verb(("resume",), "answering.resume", "let the queue go on before a usage limit ends"),
+    Verb(("answer",), "answer.answer", "answer what the agent asks; without a choice, show it"),
+    Verb(("resume",), "answer.resume", "let the queue go on before a usage limit ends"),
     Verb(("stop",), "lifecycle.stop", "end the agent and its gateway; it can be relaunched", on_self=False),
     Verb(("relaunch",), "lifecycle.relaunch", "start the agent again in its own home"),
     Verb(("attach",), "attach.attach", "open the agent's terminal"),
@@ -149,7 +149,7 @@ VERBS: tuple[Verb, ...] = (
 
 _FIRST: tuple[Command, ...] = (
     Command(("agents", "launch"), "lifecycle.launch", "start a new agent"),
-    Command(("agents", "list"), "listing.listing", "agents and their state"),
+    Command(("agents", "list"), "list_agents.listing", "agents and their state"),
     Command(("agents", "join"), "lifecycle.join", "manage an agent that already runs in tmux"),
 )
 
@@ -161,7 +161,7 @@ _LAST: tuple[Command, ...] = (
     Command(("agents", "external", "show"), "external.get", "one of them", hidden=True),
     Command(("agents", "external", "verify"), "external.verify", "ask its server again who it is"),
     Command(("agents", "external", "remove"), "external.remove", "forget it; it goes on where it is"),
-    Command(("agents", "global", "list"), "listing.listing", "agents and their state"),
+    Command(("agents", "global", "list"), "list_agents.listing", "agents and their state"),
     Command(("agents", "self", "identity"), "state.identity", "who this agent is", scope="self"),
     Command(("agents", "self", "join"), "lifecycle.join", "manage the agent in this tmux session"),
     Command(("serve",), "serve.serve", "one HTTP address for all agents, until Ctrl-C"),

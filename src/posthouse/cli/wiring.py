@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from posthouse.cli import options
 from posthouse.cli.output import STYLES, Style
-from posthouse.contracts import coordination_files, names
+from posthouse.contracts import names, server_files
 from posthouse.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Wiring:
         """
         given = self.environment.get(names.SERVER_PORT, "").strip()
         if not given:
-            return coordination_files.DEFAULT_PORT
+            return server_files.DEFAULT_PORT
         if not given.isascii() or not given.isdigit() or int(given) >= 1 << 16:
             raise BadPort(f"{names.SERVER_PORT} is {given!r}; it can be 0 to 65535")
         return int(given)
@@ -129,7 +129,7 @@ class Wiring:
 
     @cached_property
     def agents(self) -> "Agents":
-        from posthouse.attaching.companions import Companions
+        from posthouse.gateway_lifecycle.session_hooks import Companions
         from posthouse.sessions.agents import Agents
 
         return Agents(self.roots, self.registry, self._placement, Companions())

@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from posthouse.clients.wording import execution_of, key_header, words_of
+from posthouse.clients.wire_helpers import execution_of, key_header, words_of
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
 from posthouse.support import untrusted_files
 

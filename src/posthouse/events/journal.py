@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from posthouse.contracts.gateway_events import CONTRACT_KINDS, PART_BEGUN
-from posthouse.events import past
+from posthouse.events import history
 from posthouse.events.event import Event
 from posthouse.support import clock, crashpoints, rotation, untrusted_files
 from posthouse.support.rotation import Keep, RotatingFile
@@ -31,7 +31,7 @@ class Journal:
 
     def __init__(self, path: Path, keep: Keep = KEEP) -> None:
         self.path = path
-        self._before = past.line_count(path)
+        self._before = history.line_count(path)
         self._file = RotatingFile(
             path, max_bytes=keep.max_bytes, backups=keep.backups, first_line=self._part_begun
         )

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from posthouse.events import past
+from posthouse.events import history
 from posthouse.events.event import Event, Gap, Position
+from posthouse.events.history import Past
 from posthouse.events.journal import Journal
-from posthouse.events.past import Past
 
 #: Before everything that is kept.
 OLDEST = Position(number=0, check=None)
@@ -94,7 +94,7 @@ class Reader:
             if position in known or (position.check is None and position.number <= journal.last_number):
                 return None
         async with self._disk:
-            first, leads_on = await asyncio.to_thread(past.look_up, journal.path, position)
+            first, leads_on = await asyncio.to_thread(history.look_up, journal.path, position)
         if leads_on and position.number <= journal.last_number:
             return None
         self._at = first - 1

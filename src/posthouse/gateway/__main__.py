@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec import structs
 
-from posthouse.attaching.holder import LOCK, LOCK_WAIT_SECONDS
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.errors import Conflict, InvalidInput, PosthouseError
+from posthouse.gateway_lifecycle.gateway_lock import LOCK, LOCK_WAIT_SECONDS
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.support import crashpoints, exiting, locks, system_errors
+from posthouse.support import bounded_exit, crashpoints, locks, system_errors
 from posthouse.support.files import private_folder
 
 if TYPE_CHECKING:
-    from posthouse.gateway.serving import Serving
+    from posthouse.gateway.assembly import Serving
     from posthouse.gateway.status import Binding
 
 #: The whole shutdown, and the wait for threads after it.
@@ -100,19 +100,19 @@ def _run(
 async def _serve(
     session: Session, listener: socket.socket, binding: "Binding", timings: gf.TrackingTimings
 ) -> None:
-    from posthouse.gateway import serving
+    from posthouse.gateway import assembly
 
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
-    output = serving.Output(handlers=on_terminal, on_rotate=serving.move_output)
-    made = await serving.prepare(session, listener, binding, timings, output)
+    output = assembly.Output(handlers=on_terminal, on_rotate=assembly.move_output)
+    made = await assembly.prepare(session, listener, binding, timings, output)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, made)
     await made.run(_settled)
-    exiting.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
+    bounded_exit.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
 
 
 def _stop(made: "Serving") -> None:
-    exiting.end_within(_STOP_SECONDS)
+    bounded_exit.end_within(_STOP_SECONDS)
     made.stop()
 
 

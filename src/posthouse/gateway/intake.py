@@ -2,16 +2,16 @@
 
 from typing import Protocol
 
+from posthouse.agent.adapter import RunningTurn
 from posthouse.contracts.gateway_http import (
     AcceptedRequest,
     InterruptRequest,
     RequestKind,
     SubmitPromptRequest,
 )
-from posthouse.driving.adapter import RunningTurn
 from posthouse.errors import InvalidInput
-from posthouse.gateway.beginning import Beginning
-from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.context import Surroundings
+from posthouse.gateway.pending_turn import Beginning
 from posthouse.queue import Accepted, Key, Request
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.contracts.gateway_operations_http import AgentWord, Readiness
-from posthouse.events.audience import Audience
 from posthouse.events.journal import Journal
+from posthouse.events.readers import Audience
 from posthouse.gateway.metrics import gauges
 from posthouse.gateway.metrics.meter import Meter
-from posthouse.gateway.telling import teller
-from posthouse.gateway.telling.teller import Teller
+from posthouse.gateway.notifications import dispatcher
+from posthouse.gateway.notifications.dispatcher import Teller
 from posthouse.support.supervision import Supervisor
 from posthouse.web import gauges as served
 from posthouse.web import operators
@@ -42,7 +42,7 @@ class Operations:
     """One gateway, as its operators see it."""
 
     def __init__(
-        self, journal: Journal, log: logging.Logger, sights: Sights, tell_as: teller.Surroundings | None
+        self, journal: Journal, log: logging.Logger, sights: Sights, tell_as: dispatcher.Surroundings | None
     ) -> None:
         self._sights = sights
         self._meter = Meter(journal)

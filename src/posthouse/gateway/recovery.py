@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from posthouse.driving.adapter import AgentAdapter, Ending
+from posthouse.agent.adapter import AgentAdapter, Ending
 from posthouse.errors import PosthouseError
 from posthouse.events.journal import Journal
 from posthouse.gateway.slot import Slot

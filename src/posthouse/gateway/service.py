@@ -4,6 +4,7 @@ import asyncio
 import logging
 from pathlib import Path
 
+from posthouse.agent.adapter import AgentAdapter, Prompt
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts.gateway_http import (
     AcceptedRequest,
@@ -14,34 +15,33 @@ from posthouse.contracts.gateway_http import (
     ReconciliationResult,
     SubmitPromptRequest,
 )
-from posthouse.driving.adapter import AgentAdapter, Prompt
 from posthouse.events.journal import Journal, read_events
 from posthouse.gateway import reconciliation, recovery
+from posthouse.gateway.context import Surroundings
 from posthouse.gateway.control.answer_rules import AnswerRules
-from posthouse.gateway.control.belief_file import BeliefFile
 from posthouse.gateway.control.keys import RawKeys
 from posthouse.gateway.control.prompts import DirectControl
 from posthouse.gateway.control.tui import TuiControl
-from posthouse.gateway.control.tui_answers import TuiAnswers
-from posthouse.gateway.control.tui_story import TuiStory
+from posthouse.gateway.control.tui_dialogs import TuiAnswers
+from posthouse.gateway.control.tui_history import TuiStory
+from posthouse.gateway.control.tui_state_file import BeliefFile
 from posthouse.gateway.diagnostics import Diagnostics, NoDiagnostics
 from posthouse.gateway.files import Publisher
+from posthouse.gateway.instance_tracker import Presence
 from posthouse.gateway.intake import Intake
-from posthouse.gateway.limits import Limits
-from posthouse.gateway.mail.desk import Opener
-from posthouse.gateway.mail.office import MailOffice
+from posthouse.gateway.mail.mailbox_pool import Opener
+from posthouse.gateway.mail.service import MailOffice
+from posthouse.gateway.notifications.dispatcher import Surroundings as TellAs
 from posthouse.gateway.operations import Operations, Sights
-from posthouse.gateway.presence import Presence
-from posthouse.gateway.receipts.book import ReceiptBook
-from posthouse.gateway.receipts.repeats import Repeats
-from posthouse.gateway.reminders.board import Reminders
-from posthouse.gateway.reminders.clock import ReminderClock
+from posthouse.gateway.receipts.idempotency import Repeats
+from posthouse.gateway.receipts.service import ReceiptBook
 from posthouse.gateway.reminders.events import ReminderStory, left_by
+from posthouse.gateway.reminders.scheduler import ReminderClock
+from posthouse.gateway.reminders.service import Reminders
 from posthouse.gateway.retention import Pruner
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.status import Binding, Facts, derive, epoch_of
-from posthouse.gateway.surroundings import Surroundings
-from posthouse.gateway.telling.teller import Surroundings as TellAs
+from posthouse.gateway.usage_limits import Limits
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Decided, Finished, Instance, Key, Queue
 from posthouse.support import clock

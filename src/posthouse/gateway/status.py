@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from posthouse.agent.adapter import Connectivity, Standing
 from posthouse.contracts.gateway_files import Attach, ExecutionMode, Host
 from posthouse.contracts.gateway_http import GatewayStatus
-from posthouse.driving.adapter import Connectivity, Standing
 from posthouse.queue import Counts, Instance
 
 Recovery = Literal["idle", "awaiting_rebind", "reconciliation_required"]

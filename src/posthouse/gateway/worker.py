@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import TypeVar
 
-from posthouse.driving.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn
+from posthouse.agent.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn
 from posthouse.errors import PosthouseError
 from posthouse.events.journal import Journal
-from posthouse.gateway.receipts.book import ReceiptBook
+from posthouse.gateway.receipts.service import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Coalesced, Finished, Instance, Queue, QueueUnavailable, Result, Row
 from posthouse.support import crashpoints

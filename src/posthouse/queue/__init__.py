@@ -6,7 +6,7 @@ instances and the turns. Callers own what a request means and who carries it out
 """
 
 from posthouse.queue.notifier import NotifierBook, Past, Poll, Settings, WakeRule, Wakes
-from posthouse.queue.opening import DIED_RUNNING, set_aside_at
+from posthouse.queue.open_database import DIED_RUNNING, set_aside_at
 from posthouse.queue.pruning import Limits
 from posthouse.queue.queue import (
     Accepted,

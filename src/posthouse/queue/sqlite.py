@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
-from posthouse.queue import epochs, keys, opening, pruning, turns
+from posthouse.queue import epochs, keys, open_database, pruning, turns
 from posthouse.queue.notifier import NotifierBook
 from posthouse.queue.notifier_rows import SqliteNotifierBook
 from posthouse.queue.pruning import Limits
@@ -120,10 +120,10 @@ async def open_queue(
         QueueUnavailable: The file can't be used.
     """
     # Looking through a long file takes a while, and other gateways may live in this loop.
-    connection, set_aside = await asyncio.to_thread(opening.open_file, path)
+    connection, set_aside = await asyncio.to_thread(open_database.open_file, path)
     writer = Writer(connection, Store(connection, max_waiting=max_waiting))
     try:
-        failed = await writer.do(opening.recover)
+        failed = await writer.do(open_database.recover)
     except QueueUnavailable:
         await writer.close()
         raise

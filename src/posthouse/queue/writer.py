@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from posthouse.queue import opening
+from posthouse.queue import open_database
 from posthouse.queue.queue import Counts, QueueUnavailable
 from posthouse.queue.store import Store
 from posthouse.support import crashpoints
@@ -178,7 +178,7 @@ def _deliver(batch: list[_Job]) -> None:
 def _translated(error: Exception) -> Exception:
     if not isinstance(error, sqlite3.Error):
         return error
-    hint = "; attach the gateway anew, which sets the file aside" if opening.is_broken(error) else ""
+    hint = "; attach the gateway anew, which sets the file aside" if open_database.is_broken(error) else ""
     unavailable = QueueUnavailable(f"the queue could not be written: {error}{hint}")
     unavailable.__cause__ = error
     return unavailable

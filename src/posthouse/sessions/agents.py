@@ -16,15 +16,15 @@ from posthouse.contracts import identity
 from posthouse.contracts.manifest import LEGACY
 from posthouse.contracts.registry import Lifecycle, Record, Terminal
 from posthouse.errors import Conflict, InvalidInput, NotFound, PosthouseError, Unavailable
-from posthouse.sessions import chat as chats
+from posthouse.sessions import conversation as chats
 from posthouse.sessions import launch, liveness, mail_skills, publication, session, start
-from posthouse.sessions.chat import StartMode
-from posthouse.sessions.closing import close_terminal
+from posthouse.sessions.conversation import StartMode
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.registry import Registry, lease
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
+from posthouse.sessions.termination import close_terminal
 from posthouse.support import clock, crashpoints, ids
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Placement, Server, Tmux

@@ -7,9 +7,9 @@ from posthouse import tools
 from posthouse.contracts import identity, names
 from posthouse.contracts.registry import ENDED
 from posthouse.errors import Conflict, InvalidInput
-from posthouse.sessions import blueprint, brain, publication, secrets, session, start
-from posthouse.sessions.blueprint import Blueprint
+from posthouse.sessions import brain, launch_files, publication, secrets, session, start
 from posthouse.sessions.current import Place
+from posthouse.sessions.launch_files import Blueprint
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
@@ -55,7 +55,7 @@ def join(spec: JoinSpec, here: Place, roots: Roots, registry: Registry) -> Sessi
             raise Conflict(f"an agent {plan.agent_name!r} exists already: choose another name")
         pane = _surface(tmux, here.session_name)
         made = _write(plan)
-        registry.publish(blueprint.record_of(plan))
+        registry.publish(launch_files.record_of(plan))
         dead_panes.guard(tmux, pane)
         terminal.set_environment(tmux, here.session_name, start.discovery(made, roots))
         return session.update(made, lambda manifest: start.with_pane(manifest, pane))
@@ -65,13 +65,13 @@ def _plan(spec: JoinSpec, here: Place, roots: Roots) -> Blueprint:
     tool = tools.load(spec.tool)
     name = identity.user_name(spec.name)
     moment = clock.now()
-    session_id = f"{blueprint.INTERACTIVE_BACKEND}-{clock.compact(moment)}-{ids.hex_id(8)}"
-    root = roots.runtime / "sessions" / blueprint.INTERACTIVE_BACKEND / session_id
+    session_id = f"{launch_files.INTERACTIVE_BACKEND}-{clock.compact(moment)}-{ids.hex_id(8)}"
+    root = roots.runtime / "sessions" / launch_files.INTERACTIVE_BACKEND / session_id
     return Blueprint(
         session_root=root,
         created_at_utc=clock.iso_seconds(moment),
         generation_id=ids.generation(),
-        backend=blueprint.INTERACTIVE_BACKEND,
+        backend=launch_files.INTERACTIVE_BACKEND,
         tool=spec.tool,
         agent_name=name,
         agent_id=identity.component(spec.agent_id or identity.default_id(name), what="agent id"),
@@ -122,9 +122,9 @@ def _surface(tmux: Tmux, session_name: str) -> Pane:
 
 def _write(plan: Blueprint) -> Session:
     files.private_folder(plan.session_root)
-    brain.write(plan.brain_manifest_path, blueprint.brain_of(plan))
+    brain.write(plan.brain_manifest_path, launch_files.brain_of(plan))
     brain.write_role(plan.agent_def_dir, plan.role_name, "")
     secrets.write(plan.session_root, {})
-    made = session.write(plan.session_root, blueprint.manifest_of(plan))
+    made = session.write(plan.session_root, launch_files.manifest_of(plan))
     publication.seed(made)
     return made

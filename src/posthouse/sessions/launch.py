@@ -17,8 +17,8 @@ from posthouse.contracts.events import Detail, Style
 from posthouse.contracts.manifest import Mailbox
 from posthouse.errors import Conflict, InvalidInput, PosthouseError
 from posthouse.sessions import (
-    blueprint,
     brain,
+    launch_files,
     mail_skills,
     mailbox_binding,
     publication,
@@ -26,11 +26,11 @@ from posthouse.sessions import (
     session,
     start,
 )
-from posthouse.sessions.blueprint import Blueprint, ManagedBy
-from posthouse.sessions.closing import close_terminal
+from posthouse.sessions.launch_files import Blueprint, ManagedBy
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
+from posthouse.sessions.termination import close_terminal
 from posthouse.support import clock, crashpoints, files, ids
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
@@ -115,7 +115,7 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
     prepared = given or _own_home(spec, roots, tool)
     name = _name(spec, prepared)
     values = {**prepared.environment, **prepared.credentials, **spec.environment}
-    backend = tool.headless_backend if spec.headless else blueprint.INTERACTIVE_BACKEND
+    backend = tool.headless_backend if spec.headless else launch_files.INTERACTIVE_BACKEND
     session_id = f"{backend}-{clock.compact(moment)}-{ids.hex_id(8)}"
     session_root = roots.runtime / "sessions" / backend / session_id
     # A home that the user brought may serve several agents, each with a role of its own.
@@ -200,7 +200,7 @@ def carry_out(
             warn(text)
         open_mailbox(made)
         crashpoints.reach("mailbox opened")
-        registry.publish(blueprint.record_of(plan))
+        registry.publish(launch_files.record_of(plan))
         crashpoints.reach("published")
         return start.agent(made, Chat(), roots)
     except BaseException:
@@ -212,20 +212,20 @@ def _write(prepared: Prepared) -> Session:
     plan = prepared.plan
     if prepared.owns_home:
         files.private_folder(plan.home_path)
-        brain.write(plan.brain_manifest_path, blueprint.brain_of(plan))
+        brain.write(plan.brain_manifest_path, launch_files.brain_of(plan))
     if not brain.role_path(plan.agent_def_dir, plan.role_name).exists():
         brain.write_role(plan.agent_def_dir, plan.role_name, prepared.role_text)
     files.private_folder(plan.session_root / spool.FOLDER)
     login = prepared.tool.prepare_home(prepared.setup)
     secrets.write(plan.session_root, {**prepared.values, **login})
-    made = session.write(plan.session_root, blueprint.manifest_of(plan))
+    made = session.write(plan.session_root, launch_files.manifest_of(plan))
     publication.seed(made)
     return made
 
 
 def _take_down(plan: Blueprint, registry: Registry, *, owns_home: bool) -> None:
     """Remove what a failed launch made, and nothing else. The first error is the one that counts."""
-    made = Session(plan.session_root, blueprint.manifest_of(plan))
+    made = Session(plan.session_root, launch_files.manifest_of(plan))
     try:
         close_terminal(made.tmux, plan.tmux_session_name)
         terminal.remove_own_server(made.tmux)

@@ -19,8 +19,8 @@ from posthouse.terminal.client import TmuxRefused
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.screen import Screen, Surface
+from posthouse.terminal.screen_wait import PaneWatch
 from posthouse.terminal.signs import SCROLLED, Signs, blocked, holds_text, refusal, takes_prompt
-from posthouse.terminal.watching import PaneWatch
 
 #: tmux 3.3 crashes on a paste into a dead pane, and copy mode eats keys: asked in the same breath.
 _TAKES_KEYS = "#{==:#{pane_dead}#{pane_in_mode},00}"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from starlette.types import ASGIApp, Message, Scope
 
-from posthouse.driving.adapter import (
+from posthouse.agent.adapter import (
     AgentBusy,
     AgentGone,
     Ending,
@@ -26,7 +26,7 @@ from posthouse.support import clock
 from posthouse.terminal.keys import Key, Literal_
 from posthouse.terminal.screen import Surface, SurfaceState
 from posthouse.tools.tool import Exchange, Meaning
-from posthouse.tracking.sight import Ended, Heard, Sight
+from posthouse.tracking.observation import Ended, Heard, Sight
 
 Outcome = Literal["success", "interrupted", "error"]
 _TEST = {"source": "test"}

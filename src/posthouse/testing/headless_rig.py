@@ -13,9 +13,9 @@ from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.tool import Chat, Permissions, TurnOrder
 from posthouse.turns import runner
 from posthouse.turns.folder import Run
-from posthouse.turns.order import Order
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn
+from posthouse.turns.turn_order import Order
 
 _NEW = Chat()
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from posthouse.contracts import mail_address
 from posthouse.mailbox import Transport
-from posthouse.mailbox.filesystem import creating, registering
+from posthouse.mailbox.filesystem import create_root, register_mailbox
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox, open_mailbox
 from posthouse.mailbox.filesystem.registration import Wish
@@ -22,11 +22,11 @@ class FilesystemOffice:
     """An office in a mailbox root of its own."""
 
     def __init__(self, path: Path) -> None:
-        self.root: Root = creating.create_root(path)
+        self.root: Root = create_root.create_root(path)
 
     def mailbox(self, name: str) -> FilesystemMailbox:
         address, principal = address_of(name), f"HOUMAO-{name}"
-        registering.register(self.root, Wish(address=address, owner_principal_id=principal))
+        register_mailbox.register(self.root, Wish(address=address, owner_principal_id=principal))
         return open_mailbox(self.root.path, address=address, principal_id=principal)
 
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from posthouse.mailbox import Draft, Filter
-from posthouse.mailbox.filesystem import opening
+from posthouse.mailbox.filesystem import open_root
 from posthouse.mailbox.filesystem.mailbox import open_mailbox
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -99,7 +99,7 @@ def _kill(pid: int) -> None:
 
 
 def _count(office: FilesystemOffice, folder: Path, senders: int, killed: int) -> Outcome:
-    opening.open_root(office.root.path)
+    open_root.open_root(office.root.path)
     boxes = [_refs(office, name, "inbox") for name in _RECEIVERS]
     sent = [ref for number in range(senders) for ref in _refs(office, _name(number), "sent")]
     acknowledged = [

@@ -4,7 +4,7 @@ from msgspec import structs
 
 from posthouse.contracts.manifest import Backend
 from posthouse.contracts.registry import GatewayLocator, Identity, Lifecycle, Record, Runtime, Terminal
-from posthouse.coordination.member import Member
+from posthouse.server.member import Member
 from posthouse.sessions.registry import lease
 from posthouse.sessions.session import Session
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from posthouse.tools.tool import Testimony
 from posthouse.tracking.evidence import AT_REST, AT_WORK, Evidences, Source
-from posthouse.tracking.sight import Sight
+from posthouse.tracking.observation import Sight
 
 _LATE = timedelta(seconds=5)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from posthouse.tracking.judgement import Verdict
+from posthouse.tracking.inference import Verdict
 
 #: So many contradictions within an hour are no accident.
 _ALARMING = 3

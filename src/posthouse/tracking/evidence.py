@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from posthouse.support import clock
-from posthouse.tracking.sight import Sight
+from posthouse.tracking.observation import Sight
 
 Source = Literal["process", "title", "screen", "hook", "transcript"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from posthouse.terminal.screen import ChatContext, ChatDiagnostic, Surface
-from posthouse.tracking.judgement import State, Verdict
-from posthouse.tracking.sight import Sight
+from posthouse.tracking.inference import State, Verdict
+from posthouse.tracking.observation import Sight
 
 TriState = Literal["yes", "no", "unknown"]
 Business = Literal["idle", "working", "awaiting_operator", "unknown"]

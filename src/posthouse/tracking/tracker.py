@@ -15,12 +15,12 @@ from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.terminal.screen import ErrorKind, Outcome
 from posthouse.tools.tool import Testimony
 from posthouse.tracking import evidence as witnesses
-from posthouse.tracking import judgement
+from posthouse.tracking import inference
 from posthouse.tracking.disagreement import Known
 from posthouse.tracking.drift import Drift
 from posthouse.tracking.evidence import Evidences
-from posthouse.tracking.judgement import Verdict
-from posthouse.tracking.sight import Sight
+from posthouse.tracking.inference import Verdict
+from posthouse.tracking.observation import Sight
 from posthouse.tracking.surface_facts import Facts, facts_of
 from posthouse.tracking.turn import OUTCOMES, TurnBelief, noted, turn_after, withdrawn
 
@@ -127,7 +127,7 @@ def see(
         blocked_at=at if is_blocked else belief.blocked_at,
         text_since=belief.text_since if is_same_text else at,
     )
-    verdict = judgement.judge(known_of(looked), at=at, timings=timings, testimony=testimony)
+    verdict = inference.judge(known_of(looked), at=at, timings=timings, testimony=testimony)
     turn = turn_after(belief.turn, sight, verdict, told, at=at, timings=timings, testimony=testimony)
     after = replace(
         looked,
@@ -158,7 +158,7 @@ def next_at(belief: Belief, *, at: datetime, timings: TrackingTimings) -> dateti
     """When time alone may change the belief; None: never."""
     if belief.sight is None:
         return None
-    times = [judgement.next_at(known_of(belief), belief.verdict, at=at, timings=timings)]
+    times = [inference.next_at(known_of(belief), belief.verdict, at=at, timings=timings)]
     if belief.turn.authority != "none":
         if belief.turn.rested_at is not None:
             completion = timedelta(seconds=timings.completion_stability_seconds)

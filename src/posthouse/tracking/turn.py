@@ -10,8 +10,8 @@ from posthouse.support import clock
 from posthouse.terminal.screen import ErrorKind, Outcome
 from posthouse.tools.tool import Testimony
 from posthouse.tracking.evidence import AT_WORK, OVER, Evidences, is_sole
-from posthouse.tracking.judgement import Verdict
-from posthouse.tracking.sight import Ended, Sight
+from posthouse.tracking.inference import Verdict
+from posthouse.tracking.observation import Ended, Sight
 
 Phase = Literal["ready", "active", "unknown"]
 Result = Literal["success", "interrupted", "known_failure", "none"]

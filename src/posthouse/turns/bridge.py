@@ -12,6 +12,6 @@ if __name__ == "__main__":
     package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     sys.path.insert(0, package_root)
 
-    from posthouse.turns.carry import main
+    from posthouse.turns.execution import main
 
     sys.exit(main(sys.argv[1:]))

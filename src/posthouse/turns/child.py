@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from posthouse.contracts import names
 from posthouse.support.processes import Process, identify
 from posthouse.turns.folder import Folder
-from posthouse.turns.order import Order
+from posthouse.turns.turn_order import Order
 
 _CANNOT_START = 127
 _EXPECTED_TO_WORK = (

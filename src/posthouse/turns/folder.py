@@ -15,7 +15,7 @@ from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import clock, files, untrusted_files
 from posthouse.support.processes import Process
 from posthouse.support.untrusted_files import UnsafeFile
-from posthouse.turns.order import Order
+from posthouse.turns.turn_order import Order
 
 #: A prompt of some megabytes is part of an order's arguments.
 _MAX_ORDER_BYTES = 64 << 20

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from posthouse.contracts.events import CanonicalEvent, Detail, Kind, Style
-from posthouse.support.visible import visible
+from posthouse.support.printable import visible
 
 #: What `concise` does not show.
 _ONLY_IN_DETAIL: Final[frozenset[Kind]] = frozenset({"reasoning", "progress", "passthrough"})

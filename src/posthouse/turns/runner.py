@@ -20,9 +20,9 @@ from posthouse.terminal.client import Tmux
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import plain
 from posthouse.turns.folder import BadTurnRecord, Folder
-from posthouse.turns.order import Order
 from posthouse.turns.state import LOCK
 from posthouse.turns.turn import Turn, TurnNotFound
+from posthouse.turns.turn_order import Order
 
 _BRIDGE = Path(__file__).with_name("bridge.py")
 #: Names the turn that was started last, the only one that can be active.

@@ -13,10 +13,10 @@ from posthouse.contracts.events import CanonicalEvent
 from posthouse.support import clock, processes, untrusted_files
 from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns import outcome, tail
+from posthouse.turns.event_decoding import Narrator
 from posthouse.turns.folder import CalledOff, Folder, Run
-from posthouse.turns.narration import Narrator
-from posthouse.turns.order import Order
 from posthouse.turns.tail import MAX_LINE_BYTES, Overlong, Tail
+from posthouse.turns.turn_order import Order
 
 Status = Literal["active", "completed", "failed", "interrupted", "unknown"]
 CompletionSource = Literal["process_exit"]

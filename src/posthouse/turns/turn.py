@@ -13,11 +13,11 @@ from posthouse.errors import NotFound
 from posthouse.support import processes
 from posthouse.support.processes import Process
 from posthouse.support.untrusted_files import UnsafeFile
+from posthouse.turns import process_stop
 from posthouse.turns import state as states
-from posthouse.turns import stopping
 from posthouse.turns.folder import BadTurnRecord, Folder, Run
-from posthouse.turns.order import Order
 from posthouse.turns.state import TurnState
+from posthouse.turns.turn_order import Order
 
 __all__ = ["Turn", "TurnNotFound", "TurnState"]
 
@@ -101,9 +101,9 @@ class Turn:
         if self.call_off(_TOO_EARLY) or not (run := self._run()):
             return True
         if was_first:
-            stopping.send(run, self.turn_id, signal.SIGINT)
+            process_stop.send(run, self.turn_id, signal.SIGINT)
         if not run.runner.is_alive():
-            stopping.escalate(run, self.turn_id, was_begun=was_first)
+            process_stop.escalate(run, self.turn_id, was_begun=was_first)
         return True
 
     def kill(self) -> None:
@@ -113,9 +113,9 @@ class Turn:
         self.folder.mark_interrupt("kill")
         if self.call_off(_TOO_EARLY) or not (run := self._run()):
             return
-        stopping.send(run, self.turn_id, signal.SIGKILL)
+        process_stop.send(run, self.turn_id, signal.SIGKILL)
         # A living bridge writes the exit code now. One that is stopped goes the same way.
-        bridge = [run.runner] if stopping.is_bridge(run, self.turn_id) else []
+        bridge = [run.runner] if process_stop.is_bridge(run, self.turn_id) else []
         left = processes.wait_gone(bridge, seconds=_BRIDGE_END_SECONDS)
         processes.signal_all(left, signal.SIGKILL)
         processes.wait_gone(left, seconds=_BRIDGE_END_SECONDS)
@@ -130,7 +130,7 @@ class Turn:
             run = self._run()
         except (BadTurnRecord, UnsafeFile):
             return []  # nothing is provably of this turn
-        return stopping.end_leftovers(run, self.turn_id) if run else []
+        return process_stop.end_leftovers(run, self.turn_id) if run else []
 
     def events(self) -> Iterator[CanonicalEvent]:
         """What has happened so far, in order."""

@@ -10,12 +10,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from posthouse.errors import PosthouseError
 from posthouse.support import system_errors
-from posthouse.web import refusals, scopes
+from posthouse.web import error_responses, scopes
 from posthouse.web.body import read_json
 from posthouse.web.connection import WAITS
 from posthouse.web.route import Addressed, Route
 from posthouse.web.routing import Table
-from posthouse.web.waiting import while_connected
+from posthouse.web.slow_responses import while_connected
 
 #: Where an application notes which route was asked, for whoever counts.
 ROUTE = "posthouse.route"
@@ -41,7 +41,7 @@ def build(
     statuses: Mapping[type[PosthouseError], int] = {},
 ) -> ASGIApp:
     """The application whose handlers get *service*; *statuses* adds to those of the families of errors."""
-    return _Application(service, Table(routes), witness, {**statuses, **refusals.STATUSES})
+    return _Application(service, Table(routes), witness, {**statuses, **error_responses.STATUSES})
 
 
 class _Application:
@@ -67,8 +67,8 @@ class _Application:
         try:
             answer = await self._answer(Request(scope, receive))
         except Exception as error:
-            refusal = refusals.refusal_of(error, self._statuses)
-            await (refusal or refusals.crashed())(scope, receive, send)
+            refusal = error_responses.refusal_of(error, self._statuses)
+            await (refusal or error_responses.crashed())(scope, receive, send)
             if refusal is None or _is_worth_a_log(error):
                 raise  # the server logs the traceback
         else:
@@ -80,7 +80,7 @@ class _Application:
         scopes.check(http.scope, route.needs)
         try:
             order = await _decode(route, http, names)
-        except refusals.InvalidBody as error:
+        except error_responses.InvalidBody as error:
             self._witness.invalid(http.scope, error.problems)
             raise
         try:
@@ -126,7 +126,7 @@ async def _body(route: Route, http: Request) -> object:
     try:
         order: object = route.request.validate_json(body)
     except ValidationError as error:
-        raise refusals.InvalidBody(refusals.problems_of(error, body)) from error
+        raise error_responses.InvalidBody(error_responses.problems_of(error, body)) from error
     return order
 
 
@@ -141,4 +141,4 @@ def _query(route: Route, http: Request) -> object:
     try:
         return route.query.model_validate_strings(given)
     except ValidationError as error:
-        raise refusals.InvalidBody(refusals.problems_of_query(error)) from error
+        raise error_responses.InvalidBody(error_responses.problems_of_query(error)) from error

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from posthouse.web.connection import WHOLE
-from posthouse.web.refusals import InvalidBody, problem
+from posthouse.web.error_responses import InvalidBody, problem
 
 MAX_BYTES = 1 << 20
 _MAX_SECONDS = 15.0

@@ -12,12 +12,12 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Scope
 
-from posthouse.web import door
-from posthouse.web.door import HANG_UP, PROVED, Refusal
-from posthouse.web.exchange import Exchange, status_line
-from posthouse.web.house import House
-from posthouse.web.incoming import Header, Incoming, Opening, Unreadable
-from posthouse.web.parting import PartingTransport
+from posthouse.web import access
+from posthouse.web.access import HANG_UP, PROVED, Refusal
+from posthouse.web.connections import House
+from posthouse.web.lingering_close import PartingTransport
+from posthouse.web.request_cycle import Exchange, status_line
+from posthouse.web.request_parser import Header, Incoming, Opening, Unreadable
 
 _MAX_CONNECTIONS = 512
 #: Of those, for callers beyond loopback that have shown a token.
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         self._house.connections.add(self)
         self._await_head()
         self._peer, self._here = (transport.get_extra_info(end) for end in ("peername", "sockname"))
-        peer = door.peer_of(self._peer, self._here)
+        peer = access.peer_of(self._peer, self._here)
         if peer != "own":
             self._take_unproved()
         if len(self._house.connections) > _MAX_CONNECTIONS:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from posthouse.events.audience import Audience
 from posthouse.events.event import Event, Position
 from posthouse.events.reader import Reader, Told
-from posthouse.web.door import HANG_UP
+from posthouse.events.readers import Audience
+from posthouse.web.access import HANG_UP
 
 MEDIA_TYPE = "text/event-stream"
 #: Between signs of life, so that both sides notice when the other is gone.

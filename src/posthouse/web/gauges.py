@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from posthouse.events.audience import Audience
+from posthouse.events.readers import Audience
 from posthouse.support import usage
 from posthouse.web.exposition import Family, Kind, Sample
 

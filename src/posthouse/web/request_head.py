@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from posthouse.web.door import Refusal
+from posthouse.web.access import Refusal
 
 MAX_BYTES = 32 << 10
 MAX_FIELDS = 100

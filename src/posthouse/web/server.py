@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from posthouse.errors import Conflict
 from posthouse.web.connection import Connection
-from posthouse.web.house import House
+from posthouse.web.connections import House
 
 _BACKLOG = 512
 _GRACE_SECONDS = 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.terminal.client import Server
-from posthouse.testing.house import House, house_in
+from posthouse.testing.scripted_agents import House, house_in
 
 
 @pytest.fixture

@@ -8,23 +8,15 @@ from typing import Any, Protocol
 
 import pytest
 
-from posthouse import driving
-from posthouse.driving.adapter import (
-    AgentAdapter,
-    AgentBusy,
-    AgentGone,
-    Ending,
-    NoRawInput,
-    Prompt,
-    Step,
-)
+from posthouse import agent
+from posthouse.agent.adapter import AgentAdapter, AgentBusy, AgentGone, Ending, NoRawInput, Prompt, Step
 from posthouse.errors import PosthouseError
 from posthouse.sessions import publication
-from posthouse.sessions.blueprint import ManagedBy
+from posthouse.sessions.launch_files import ManagedBy
 from posthouse.sessions.session import Session
 from posthouse.terminal import keys
 from posthouse.terminal import session as terminal
-from posthouse.testing import coordination
+from posthouse.testing import server as server_module
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 from posthouse.turns.runner import new_turn_id
@@ -55,7 +47,7 @@ class Real:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.adapter = driving.for_gateway(session, publication.attach_of(session).backend_metadata)
+        self.adapter = agent.for_gateway(session, publication.attach_of(session).backend_metadata)
 
     def answering(self) -> str:
         return "hello [[say hello]]"
@@ -96,7 +88,7 @@ def managed(house: House) -> Iterator[Callable[[], Session]]:
     with ExitStack() as ending:
 
         def launch() -> Session:
-            server = ending.enter_context(coordination.serving(house.agents))
+            server = ending.enter_context(server_module.serving(house.agents))
             owner = ManagedBy(api_base_url=server.base_url, agent_ref="abcdef012345")
             made: Session = house.launch(headless=True, managed_by=owner)
             wait_for(lambda: server.get("/houmao/agents/abcdef012345").status == HTTPStatus.OK)

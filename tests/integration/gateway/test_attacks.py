@@ -12,9 +12,9 @@ import pytest
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.served import Served, serving
+from posthouse.testing.running_gateways import Served, serving
 from posthouse.testing.waiting import LIMIT_SECONDS
-from posthouse.web import body, connection, parting
+from posthouse.web import body, connection, lingering_close
 
 HEALTHY = {"protocol_version": "v1", "status": "ok"}
 INTERRUPT = b'{"kind":"interrupt","payload":{}}'
@@ -322,7 +322,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_HEAD_SECONDS", 0.3)
     monkeypatch.setattr(connection, "_STALL_SECONDS", 0.3)
     monkeypatch.setattr(body, "_MAX_SECONDS", 0.3)
-    monkeypatch.setattr(parting, "_LINGER_SECONDS", 0.3)
+    monkeypatch.setattr(lingering_close, "_LINGER_SECONDS", 0.3)
 
 
 SLOW = {

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach
-from posthouse.cli import troubles
+from posthouse.cli import health_problems
 from posthouse.cli.wiring import Wiring
 from posthouse.clients import readiness
 from posthouse.contracts import gateway_files as gf
+from posthouse.gateway_lifecycle import attach
 from posthouse.sessions.session import Session
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
@@ -83,4 +83,4 @@ def test_bad_rows_fail_with_their_reasons_and_a_good_request_is_carried_out(
     assert there is not None
     ready = readiness.ask(there.host, there.port)
     assert (ready["ready"], ready["queue_depth"], ready["background_failures"]) == (True, 0, [])
-    assert troubles.found(Wiring(house.agents.roots.variables(), house.folder)) == []
+    assert health_problems.found(Wiring(house.agents.roots.variables(), house.folder)) == []

@@ -10,7 +10,7 @@ import pytest
 from posthouse.clients.gateway import GatewayRefused
 from posthouse.contracts import gateway_files as gf
 from posthouse.terminal import session as terminal
-from posthouse.testing.gate import Gate
+from posthouse.testing.blocking_agent import Gate
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any

@@ -6,7 +6,7 @@ import pytest
 
 from posthouse.clients.gateway import GatewayConflict, GatewayInvalid
 from posthouse.sessions.launch import LaunchSpec
-from posthouse.testing.gate import Gate
+from posthouse.testing.blocking_agent import Gate
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach
-from posthouse.attaching.process import AttachFailed
+from posthouse.gateway_lifecycle import attach
+from posthouse.gateway_lifecycle.process import AttachFailed
 from posthouse.queue import DIED_RUNNING
 from posthouse.support import processes
-from posthouse.testing.gate import Gate
+from posthouse.testing.blocking_agent import Gate
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from posthouse import driving
-from posthouse.driving.adapter import AgentAdapter
+from posthouse import agent
+from posthouse.agent.adapter import AgentAdapter
 from posthouse.terminal import session as terminal
 from posthouse.testing.waiting import LIMIT_SECONDS
 
@@ -21,7 +21,7 @@ def test_how_the_program_ended_is_found_out_every_time(house: House) -> None:
     made = house.launch(headless=False)
 
     async def watch() -> list[str]:
-        adapter = driving.of(made)
+        adapter = agent.of(made)
         await adapter.open(lambda: None)
         try:
             return [await _death(adapter) for _ in range(4)]

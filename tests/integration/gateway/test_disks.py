@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach
 from posthouse.clients import readiness
+from posthouse.gateway_lifecycle import attach
 from posthouse.sessions import brain
 from posthouse.sessions.brain import Brain
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server
-from posthouse.testing.coordination import Answer, ServerProcess, ask
-from posthouse.testing.house import House, house_in
+from posthouse.testing.scripted_agents import House, house_in
+from posthouse.testing.server import Answer, ServerProcess, ask
 from posthouse.tools.scripted import profile
 
 FULL = "no space left on device"

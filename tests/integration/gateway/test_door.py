@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import gateway_files as gf
-from posthouse.testing import beyond
-from posthouse.testing.beyond import BEYOND, Network
+from posthouse.testing import remote_address
 from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.remote_address import BEYOND, Network
+from posthouse.testing.running_gateways import Served, serving, session_in
 from posthouse.testing.searching import files_with
-from posthouse.testing.served import Served, serving, session_in
 from posthouse.testing.waiting import LIMIT_SECONDS
-from posthouse.web import connection, door
+from posthouse.web import access, connection
 
 NOBODY = 65534
 HEALTHY = {"protocol_version": "v1", "status": "ok"}
@@ -70,7 +70,7 @@ def ask(
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    with beyond.network() as made:
+    with remote_address.network() as made:
         yield made
 
 
@@ -163,11 +163,11 @@ def test_root_is_served_by_another_users_gateway(tmp_path: Path, monkeypatch: py
 def test_a_question_that_fails_lets_nobody_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection is not served when we fail to ask whose it is."""
 
-    def failing(*_: object) -> door.Peer:
+    def failing(*_: object) -> access.Peer:
         raise RuntimeError
 
     # No real fault is at hand.
-    monkeypatch.setattr(door, "peer_of", failing)
+    monkeypatch.setattr(access, "peer_of", failing)
     monkeypatch.setattr(connection, "_HEAD_SECONDS", 0.3)
 
     with (
@@ -181,7 +181,7 @@ def test_strangers_can_not_fill_the_house(tmp_path: Path, monkeypatch: pytest.Mo
     """Beyond a few the oldest is dropped, and our own user is served meanwhile."""
     strangers: set[int] = set()
     # Many real connections of another user need root; whose they are is tested above.
-    monkeypatch.setattr(door, "peer_of", lambda peer, _: "stranger" if peer[1] in strangers else "own")
+    monkeypatch.setattr(access, "peer_of", lambda peer, _: "stranger" if peer[1] in strangers else "own")
     monkeypatch.setattr(connection, "_MAX_UNPROVED", 2)
 
     with serving(tmp_path, FakeAgent) as served, ExitStack() as open_sockets:

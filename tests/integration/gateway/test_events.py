@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.attaching import attach
 from posthouse.clients.events import Heard, StreamBroken
 from posthouse.clients.gateway import GatewayClient, GatewayRefused, GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
-from posthouse.events import audience
+from posthouse.events import readers
+from posthouse.gateway_lifecycle import attach
 from posthouse.support import processes
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.house import House
-from posthouse.testing.served import Served, serving
+from posthouse.testing.running_gateways import Served, serving
+from posthouse.testing.scripted_agents import House
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import event_stream as sse
 
@@ -127,7 +127,7 @@ def _drained(peer: socket.socket) -> int:
 def test_there_is_room_for_so_many_readers_and_the_next_is_told_so(tmp_path: Path) -> None:
     """However many come, those who are in stay, and every other request is answered."""
     with serving(tmp_path, agent) as served:
-        feeds = [client(served).events() for _ in range(audience.MAX_READERS)]
+        feeds = [client(served).events() for _ in range(readers.MAX_READERS)]
         for _ in range(200):
             with pytest.raises(GatewayUnavailable, match="readers follow"):
                 client(served).events()
@@ -137,7 +137,7 @@ def test_there_is_room_for_so_many_readers_and_the_next_is_told_so(tmp_path: Pat
             feed.close()
         until(lambda: _may_follow(served))
 
-    assert heard == ["accepted"] * audience.MAX_READERS
+    assert heard == ["accepted"] * readers.MAX_READERS
 
 
 def _may_follow(served: Served) -> bool:

@@ -13,7 +13,7 @@ from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway.http import openapi
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.served import Served, serving
+from posthouse.testing.running_gateways import Served, serving
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 if TYPE_CHECKING:

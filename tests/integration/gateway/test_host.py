@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.attaching import attach, bindings, calling, holder, roll
-from posthouse.attaching.calling import HostRefused, HostSilent
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
+from posthouse.gateway_lifecycle import attach, bindings, gateway_lock, host_client, host_registry
+from posthouse.gateway_lifecycle.host_client import HostRefused, HostSilent
 from posthouse.sessions.session import Session
 from posthouse.support import processes
-from posthouse.testing.house import House
+from posthouse.testing.scripted_agents import House
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 
@@ -30,7 +30,7 @@ def hosted(house: House) -> Iterator[House]:
 
 def end(house: House) -> None:
     """End the host, if there is one."""
-    if (pid := calling.pid_of(house.agents.roots.runtime)) is not None:
+    if (pid := host_client.pid_of(house.agents.roots.runtime)) is not None:
         os.kill(pid, signal.SIGTERM)
         assert processes.wait_exit(pid, seconds=LIMIT_SECONDS)
 
@@ -43,7 +43,7 @@ def put_in(house: House, name: str, *, headless: bool = True) -> Session:
 
 
 def host_of(house: House) -> int:
-    pid = calling.pid_of(house.agents.roots.runtime)
+    pid = host_client.pid_of(house.agents.roots.runtime)
     assert pid is not None
     return pid
 
@@ -51,7 +51,7 @@ def host_of(house: House) -> int:
 def served(runtime_root: Path) -> tuple[gh.Tenancy, ...] | None:
     """What the host serves; None while there is none that answers."""
     try:
-        answer = calling.listing(runtime_root)
+        answer = host_client.listing(runtime_root)
     except HostSilent:
         return None
     return None if answer is None else answer.gateways
@@ -118,12 +118,12 @@ def test_letting_one_gateway_go_leaves_the_others(hosted: House) -> None:
     assert (attach.live(goes), attach.live(stops)) == (None, None)
     assert not (goes.gateway_root / "run/current-instance.json").exists()
     assert (host_of(hosted), answers(hosted, stays)) == (host, True)
-    assert [seat.gateway_root for seat in roll.read(stays.runtime_root)] == [str(stays.gateway_root)]
+    assert [seat.gateway_root for seat in host_registry.read(stays.runtime_root)] == [str(stays.gateway_root)]
     hosted.attach(goes)
-    assert holder.holder_of(goes.gateway_root) == host
+    assert gateway_lock.holder_of(goes.gateway_root) == host
     attach.detach(goes, hosted.registry)
     hosted.attach(goes, mode="detached_process")
-    assert holder.holder_of(goes.gateway_root) not in (None, host)
+    assert gateway_lock.holder_of(goes.gateway_root) not in (None, host)
     assert not bindings.is_host_wished(goes)
 
 
@@ -136,8 +136,8 @@ def test_a_gateway_that_can_not_be_served_fails_alone(hosted: House) -> None:
     with pytest.raises(HostRefused, match=r"queue.sqlite can't be used: unable to open database file"):
         attach.attach(ill, hosted.registry, environment=os.environ, hosted=True)
 
-    assert (attach.live(ill), holder.holder_of(ill.gateway_root)) == (None, None)
-    assert [seat.gateway_root for seat in roll.read(well.runtime_root)] == [str(well.gateway_root)]
+    assert (attach.live(ill), gateway_lock.holder_of(ill.gateway_root)) == (None, None)
+    assert [seat.gateway_root for seat in host_registry.read(well.runtime_root)] == [str(well.gateway_root)]
     assert answers(hosted, well)
 
 
@@ -146,7 +146,7 @@ def test_there_is_one_host_for_one_runtime_root(hosted: House) -> None:
     session = put_in(hosted, "gpu")
 
     second = subprocess.run(
-        calling.command(session.runtime_root),
+        host_client.command(session.runtime_root),
         capture_output=True,
         text=True,
         timeout=LIMIT_SECONDS,
@@ -167,8 +167,8 @@ def test_what_was_detached_while_the_host_was_dead_is_not_taken_up_again(hosted:
     end(hosted)
 
     attach.detach(goes, hosted.registry)
-    assert calling.pid_of(runtime) is None
-    calling.ensure(runtime, os.environ)
+    assert host_client.pid_of(runtime) is None
+    host_client.ensure(runtime, os.environ)
 
     hosted.until(lambda: attach.live(stays) is not None)
     assert attach.live(goes) is None
@@ -178,7 +178,7 @@ def test_a_host_that_dies_while_it_takes_one_in_or_lets_one_go_does_either(hoste
     """What is on the roll is served by its next life, what is off it is not; the caller can ask again."""
     session = hosted.launch(headless=True, name="gpu")
     environment = {**os.environ, names.CRASH_AT: "gateway on the roll#1"}
-    calling.ensure(session.runtime_root, environment)
+    host_client.ensure(session.runtime_root, environment)
 
     with pytest.raises(HostSilent, match="does not answer"):
         attach.attach(session, hosted.registry, environment=os.environ, hosted=True)
@@ -187,7 +187,7 @@ def test_a_host_that_dies_while_it_takes_one_in_or_lets_one_go_does_either(hoste
     assert answers(hosted, session)
 
     end(hosted)
-    calling.ensure(session.runtime_root, {**os.environ, names.CRASH_AT: "gateway off the roll#1"})
+    host_client.ensure(session.runtime_root, {**os.environ, names.CRASH_AT: "gateway off the roll#1"})
     hosted.until(lambda: attach.live(session) is not None)
     with pytest.raises(HostSilent, match="does not answer"):
         attach.detach(session, hosted.registry)
@@ -200,7 +200,7 @@ def test_a_host_that_dies_while_it_takes_one_in_or_lets_one_go_does_either(hoste
 def test_strangers_and_nonsense_get_nothing_from_the_control_socket(hosted: House) -> None:
     """The socket is the user's alone; a bad line is answered, an endless one is cut, and the host goes on."""
     session = put_in(hosted, "gpu")
-    folder = roll.folder_of(session.runtime_root)
+    folder = host_registry.folder_of(session.runtime_root)
     told = []
 
     for line in (b"{}\n", b'{"ask": "adopt"}\n', b"\xff\xfe\n", b'{"ask": "adopt", "seat": {}}\n'):
@@ -210,12 +210,12 @@ def test_strangers_and_nonsense_get_nothing_from_the_control_socket(hosted: Hous
     assert all(b'"code":"bad_question"' in answer for answer in told), told
     assert _asked(folder, b"x" * (gh.MAX_LINE_BYTES + 2)) == b""
     with pytest.raises(HostRefused, match="is no gateway folder of"):
-        calling.ask(session.runtime_root, gh.Question(ask="adopt", seat=gh.Seat(gateway_root="/etc")))
+        host_client.ask(session.runtime_root, gh.Question(ask="adopt", seat=gh.Seat(gateway_root="/etc")))
     assert answers(hosted, session)
 
 
 def _asked(folder: Path, line: bytes) -> bytes:
-    with calling.socket_path(folder) as path, socket.socket(socket.AF_UNIX) as connection:
+    with host_client.socket_path(folder) as path, socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(LIMIT_SECONDS)
         connection.connect(path)
         try:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts.gateway_files import TrackingTimings
+from posthouse.gateway_lifecycle import attach
 from posthouse.sessions import current, join
 from posthouse.sessions.session import Session
 from posthouse.support import processes

@@ -8,7 +8,7 @@ from pathlib import Path
 from posthouse.events.journal import Journal
 from posthouse.gateway.metrics.meter import Meter
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.served import serving
+from posthouse.testing.running_gateways import serving
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web.exposition import Family, Histogram, Sample, render
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayUnavailable
-from posthouse.testing.gate import Gate
+from posthouse.gateway_lifecycle import attach
+from posthouse.testing.blocking_agent import Gate
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 # What `house` is, is told in conftest.py; tests can't import it from there.

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway.worker import STOPPED
+from posthouse.gateway_lifecycle import attach
 from posthouse.queue import DIED_RUNNING, set_aside_at
 from posthouse.terminal import session as terminal
-from posthouse.testing.gate import Gate
+from posthouse.testing.blocking_agent import Gate
 from posthouse.turns import runner
 
 # What `house` is, is told in conftest.py; tests can't import it from there.

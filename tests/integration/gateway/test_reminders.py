@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach, holder
 from posthouse.contracts import gateway_files as gf
+from posthouse.gateway_lifecycle import attach, gateway_lock
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any
@@ -73,7 +73,7 @@ def test_what_a_killed_gateway_had_is_told_by_the_next(house: House) -> None:
     assert there is not None
 
     os.kill(there.pid, signal.SIGKILL)
-    house.until(lambda: holder.holder_of(session.gateway_root) is None)
+    house.until(lambda: gateway_lock.holder_of(session.gateway_root) is None)
     house.attach(session)
     attach.detach(session, house.registry)
     house.attach(session)

@@ -4,11 +4,11 @@ import json
 import sqlite3
 from typing import Any
 
-from posthouse.attaching import attach
 from posthouse.contracts import gateway_files as gf
 from posthouse.events import journal
+from posthouse.gateway_lifecycle import attach
 from posthouse.queue import Limits
-from posthouse.support import running_log
+from posthouse.support import process_log
 from posthouse.support.rotation import parts
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
@@ -26,7 +26,7 @@ def test_a_long_history_is_rotated_and_pruned_and_work_goes_on(house: House) -> 
     root = session.gateway_root
     events, log = root / gf.EVENTS, root / gf.LOG
     events.write_text(LINE * (journal.KEEP.max_bytes // len(LINE)))
-    log.write_text(LINE * (running_log.KEPT.max_bytes // len(LINE)))
+    log.write_text(LINE * (process_log.KEPT.max_bytes // len(LINE)))
     before = (events.read_bytes(), log.read_bytes())
     extra = 500
     with sqlite3.connect(root / gf.QUEUE) as connection:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach, holder
-from posthouse.attaching.process import AttachFailed
 from posthouse.clients.gateway import GatewayConflict, GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
+from posthouse.gateway_lifecycle import attach, gateway_lock
+from posthouse.gateway_lifecycle.process import AttachFailed
 from posthouse.sessions import session as sessions
 from posthouse.terminal import session as terminal
 from posthouse.testing.searching import modes_below
@@ -70,7 +70,7 @@ def test_an_attached_gateway_is_published_and_a_detached_one_is_not(house: House
     attach.detach(session, house.registry)
 
     assert attach.live(session) is None
-    assert holder.holder_of(session.gateway_root) is None
+    assert gateway_lock.holder_of(session.gateway_root) is None
     variables = terminal.environment(session.tmux, session.tmux_session_name)
     assert not set(names.LIVE_GATEWAY) & set(variables)
     assert house.registry.get(session.agent_id).gateway is None
@@ -132,7 +132,7 @@ def test_a_taken_port_is_a_clear_error_and_leaves_nothing(house: House) -> None:
         with pytest.raises(AttachFailed, match=f"127.0.0.1:{port} can't be listened on"):
             house.attach(session, port=port)
 
-    assert holder.holder_of(session.gateway_root) is None
+    assert gateway_lock.holder_of(session.gateway_root) is None
     assert house.read(session, gf.STATE)["gateway_health"] == "not_attached"
 
 

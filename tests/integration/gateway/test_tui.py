@@ -5,7 +5,7 @@ import signal
 from typing import Any
 
 from posthouse.terminal import session as terminal
-from posthouse.testing.gate import Gate
+from posthouse.testing.blocking_agent import Gate
 
 # What `house` is, is told in conftest.py; tests can't import it from there.
 House = Any

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from posthouse.mailbox import Draft, Enclosure, Filter, Flags, MailboxUnusable, MailTrouble
-from posthouse.mailbox.filesystem import clearing, opening, registering, repair
+from posthouse.mailbox.filesystem import clear_messages, open_root, register_mailbox, repair
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
 from posthouse.mailbox.filesystem.registration import Wish
 from posthouse.support import crashpoints
@@ -45,13 +45,13 @@ def _mark(office: FilesystemOffice, _number: int) -> None:
 def _register(mode: str) -> Callable[[FilesystemOffice, int], None]:
     def operation(office: FilesystemOffice, _number: int) -> None:
         wish = Wish(address=address_of("ben"), owner_principal_id="HOUMAO-ben", mode=mode)  # type: ignore[arg-type]
-        registering.register(office.root, wish)
+        register_mailbox.register(office.root, wish)
 
     return operation
 
 
 def _purge(office: FilesystemOffice, _number: int) -> None:
-    registering.deregister(office.root, address_of("ben"), "purge")
+    register_mailbox.deregister(office.root, address_of("ben"), "purge")
 
 
 def _repair(office: FilesystemOffice, _number: int) -> None:
@@ -59,7 +59,7 @@ def _repair(office: FilesystemOffice, _number: int) -> None:
 
 
 def _clear(office: FilesystemOffice, _number: int) -> None:
-    clearing.clear_messages(office.root)
+    clear_messages.clear_messages(office.root)
 
 
 OPERATIONS: dict[str, Callable[[FilesystemOffice, int], None]] = {
@@ -96,7 +96,7 @@ def _survives(operation: Callable[[], None], step: int) -> bool:
 
 def _left(office: FilesystemOffice) -> dict[str, object]:
     """What the next one to open the root finds."""
-    opening.open_root(office.root.path)
+    open_root.open_root(office.root.path)
     root = office.root
     return {
         "ada": _box(office, "ada", "sent"),

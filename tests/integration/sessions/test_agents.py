@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.errors import Conflict, InvalidInput
-from posthouse.sessions import cleaning, current, join, session, start
+from posthouse.sessions import cleanup, current, join, session, start
 from posthouse.sessions.agents import (
     AgentExists,
     AgentNotFound,
@@ -31,7 +31,7 @@ from posthouse.support import files, processes
 from posthouse.terminal import client
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
-from posthouse.testing.companions import NoCompanions
+from posthouse.testing.no_session_hooks import NoCompanions
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 from posthouse.tools.scripted.profile import TOOL
@@ -311,12 +311,12 @@ def test_clean_up_puts_dead_records_right_and_purges_on_request(agents: Agents, 
     broken.mkdir()
     (broken / "record.json").write_text("{")
 
-    cleaned = list(cleaning.clean_up(agents))
+    cleaned = list(cleanup.clean_up(agents))
     [agent] = agents.registered(states=None)
 
     assert [item.what for item in cleaned] == ["record broken", "agent gpu"]
     assert agent.health == "stopped"
-    list(cleaning.clean_up(agents, purge=True))
+    list(cleanup.clean_up(agents, purge=True))
     assert _files(tmp_path / "runtime") == set()
     assert agents.registry.entries() == []
 
@@ -329,7 +329,7 @@ def test_a_purge_keeps_the_home_that_another_agent_uses(agents: Agents, tmp_path
     home = Path(second.manifest.launch_plan.home_selector.home_path)
     agents.stop(agents.find(name="one"))
 
-    list(cleaning.clean_up(agents, purge=True))
+    list(cleanup.clean_up(agents, purge=True))
 
     assert not first.root.exists()
     assert home.is_dir()

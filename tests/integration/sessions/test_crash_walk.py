@@ -13,8 +13,8 @@ from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
-from posthouse.testing.companions import NoCompanions
 from posthouse.testing.crash.calling import calling
+from posthouse.testing.no_session_hooks import NoCompanions
 from posthouse.testing.waiting import wait_for
 
 _MOST_STEPS = 200

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.sessions import cleaning
+from posthouse.sessions import cleanup
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.registry import Registry
@@ -19,7 +19,7 @@ from posthouse.sessions.start import AgentDied
 from posthouse.terminal import control_socket
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import NoServer, Placement, Server, Tmux
-from posthouse.testing.companions import NoCompanions
+from posthouse.testing.no_session_hooks import NoCompanions
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
 
@@ -87,7 +87,7 @@ def test_a_clean_up_removes_the_socket_of_a_server_that_died(agents: Agents, soc
     lost, neighbour = _launch(agents, "lost"), _launch(agents, "neighbour")
     _kill_server(lost)
 
-    list(cleaning.clean_up(agents))
+    list(cleanup.clean_up(agents))
 
     assert set(sockets.rglob("*posthouse*")) == {control_socket.socket_path(neighbour.tmux.server)}
     agents.stop(agents.find(name="neighbour"))

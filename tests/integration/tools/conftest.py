@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.attaching.companions import Companions
+from posthouse.gateway_lifecycle.session_hooks import Companions
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -21,10 +21,10 @@ from posthouse.support import processes
 from posthouse.terminal.client import Server
 from posthouse.testing import clis, leftovers
 from posthouse.testing.cli_rig import Place
-from posthouse.testing.house import House
 from posthouse.testing.model_api import ModelApi, running
+from posthouse.testing.scripted_agents import House
+from posthouse.testing.timeout_diagnostics import transcripts_below
 from posthouse.testing.waiting import LIMIT_SECONDS
-from posthouse.testing.witnesses import transcripts_below
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from posthouse.attaching import attach
 from posthouse.clients.gateway import GatewayClient
+from posthouse.gateway_lifecycle import attach
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal

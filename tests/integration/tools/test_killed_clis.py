@@ -19,7 +19,7 @@ from posthouse.terminal import session as terminal
 from posthouse.terminal.client import TmuxRefused
 from posthouse.testing.cli_rig import Place
 from posthouse.testing.delivery import subjects
-from posthouse.testing.house import House
+from posthouse.testing.scripted_agents import House
 from posthouse.testing.waiting import wait_for
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from posthouse.clients.gateway import GatewayClient
-from posthouse.testing import mailing_clis
+from posthouse.testing import mail_clis
 from posthouse.testing.cli_rig import Place
-from posthouse.testing.house import House
 from posthouse.testing.model_api.script import Step
+from posthouse.testing.scripted_agents import House
 from posthouse.tools import skills
 
 ROUND, COMMS = skills.NAMES
@@ -41,15 +41,15 @@ def test_a_cli_finds_both_skills_and_their_commands_do_what_they_say(
     house: House, place: Place, tool: str
 ) -> None:
     """Both are offered to the model; a round of mail and two letters by the book are in the mailbox."""
-    session, base_url = mailing_clis.launch(house, tool, place.api.base_url)
+    session, base_url = mail_clis.launch(house, tool, place.api.base_url)
     client = house.client(session)
     note = {"subject": "plans", "body_content": "What next?", "attachments": []}
     ref = client.mail("post", note)["message"]["message_ref"]
-    there = {"BASE_URL": base_url, "MESSAGE_REF": ref, "ADDRESS": mailing_clis.ADDRESS, "ANSWER": "Rest."}
+    there = {"BASE_URL": base_url, "MESSAGE_REF": ref, "ADDRESS": mail_clis.ADDRESS, "ANSWER": "Rest."}
     home = Path(session.manifest.launch_plan.home_selector.home_path)
-    by_the_round = mailing_clis.commands_of(ROUND, there)[:5]
+    by_the_round = mail_clis.commands_of(ROUND, there)[:5]
     by_curl, by_command = (
-        mailing_clis.commands_of(COMMS, {**there, "SUBJECT": way, "TEXT": f"by {way}"})[index]
+        mail_clis.commands_of(COMMS, {**there, "SUBJECT": way, "TEXT": f"by {way}"})[index]
         for index, way in ((1, "gateway"), (2, "command"))
     )
     steps = [

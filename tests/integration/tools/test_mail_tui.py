@@ -13,9 +13,9 @@ import pytest
 from posthouse.clients.gateway import GatewayClient, GatewayInvalid
 from posthouse.contracts import gateway_files as gf
 from posthouse.sessions.session import Session
-from posthouse.testing import mailing_clis
+from posthouse.testing import mail_clis
 from posthouse.testing.cli_rig import Place
-from posthouse.testing.house import House
+from posthouse.testing.scripted_agents import House
 from posthouse.testing.waiting import wait_for
 from posthouse.tools import skills
 
@@ -28,7 +28,7 @@ def _round(ref: str, base_url: str, home: Path) -> str:
     """What a model does that follows the skill, as words for the scripted one."""
     words = {"BASE_URL": base_url, "MESSAGE_REF": ref, "ANSWER": "Rest."}
     skill = skills.NAMES[0]
-    commands = [f"cat {home}/skills/{skill}/SKILL.md", *mailing_clis.commands_of(skill, words)[:5]]
+    commands = [f"cat {home}/skills/{skill}/SKILL.md", *mail_clis.commands_of(skill, words)[:5]]
     steps = [*({"shell": command} for command in commands), {"text": "All mail is done."}]
     return "\n".join(f"[[mock {json.dumps(step)}]]" for step in steps)
 
@@ -71,7 +71,7 @@ def test_a_tui_is_woken_for_mail_and_asked_for_it(house: House, place: Place, to
     """Mail is typed in, read, answered and archived, after a compaction where that is wished; and a report
     of its own comes back."""
     is_codex = tool == "codex"
-    session, base_url = mailing_clis.launch(house, tool, place.api.base_url, is_headless=False)
+    session, base_url = mail_clis.launch(house, tool, place.api.base_url, is_headless=False)
     client = house.client(session)
     ref = client.mail("post", _NOTE)["message"]["message_ref"]
     script = _round(ref, base_url, Path(session.manifest.launch_plan.home_selector.home_path))
@@ -91,14 +91,14 @@ def test_a_tui_is_woken_for_mail_and_asked_for_it(house: House, place: Place, to
     _ask(
         house,
         place,
-        *("agents", "mailbox", "register", mailing_clis.NAME, "--transport", "stalwart"),
+        *("agents", "mailbox", "register", mail_clis.NAME, "--transport", "stalwart"),
         *("--base-url", "http://127.0.0.1:9"),
     )
     reported: list[dict[str, Any]] = []
 
     def is_asked() -> bool:
         order = ("--operation", "check", "--arguments", '{"since": "mock:report"}', "--watch-seconds", "170")
-        reported.append(_ask(house, place, "internals", "mail-prompt", mailing_clis.NAME, *order))
+        reported.append(_ask(house, place, "internals", "mail-prompt", mail_clis.NAME, *order))
         return str(reported[-1]["status"]) != "busy"
 
     wait_for(is_asked)

@@ -16,10 +16,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from posthouse.cli.mcp.command import Commands
 from posthouse.sessions.session import Session
-from posthouse.testing import mailing_clis
+from posthouse.testing import mail_clis
 from posthouse.testing.cli_rig import Place
-from posthouse.testing.house import House
 from posthouse.testing.model_api.script import Step
+from posthouse.testing.scripted_agents import House
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 TOOLS = {
@@ -61,7 +61,7 @@ def _surroundings(house: House) -> dict[str, str]:
 
 def test_every_tool_does_its_work_and_says_why_not(house: House) -> None:
     """Mail is sent, found, read, answered and archived, an agent is asked; a mistake is an error in words."""
-    session, _ = mailing_clis.launch(house, "scripted", "")
+    session, _ = mail_clis.launch(house, "scripted", "")
     parameters = StdioServerParameters(
         command=_COMMAND, args=["mcp", "--agent", "ann"], env=_surroundings(house)
     )
@@ -90,7 +90,7 @@ async def _look(asked: ClientSession) -> None:
 
 async def _write_and_read(tools: Tools) -> None:
     body = "-- a line that looks like an option\n" + "long " * 8000
-    sent = await tools("mail_send", to=[mailing_clis.ADDRESS], subject="--plans", body=body)
+    sent = await tools("mail_send", to=[mail_clis.ADDRESS], subject="--plans", body=body)
     ref = sent["message"]["message_ref"]
     listed = await tools("mail_list", read_state="unread")
     found = await tools("mail_search", query="--looks option")
@@ -154,8 +154,8 @@ def test_claude_code_uses_its_own_mailbox_by_a_tool(house: House, place: Place) 
     config = place.folder / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"posthouse": {"command": _COMMAND, "args": ["mcp"]}}}))
     args = (f"--mcp-config={config}",)
-    session, _ = mailing_clis.launch(house, "claude", place.api.base_url, args=args)
-    letter: Mapping[str, Any] = {"to": [mailing_clis.ADDRESS], "subject": "by MCP", "body": "hello"}
+    session, _ = mail_clis.launch(house, "claude", place.api.base_url, args=args)
+    letter: Mapping[str, Any] = {"to": [mail_clis.ADDRESS], "subject": "by MCP", "body": "hello"}
     # Its first call may come before the server is up; this tool of its own is there for that.
     place.api.queue(Step(tool="WaitForMcpServers", arguments={}))
     place.api.queue(Step(tool="mcp__posthouse__mail_send", arguments=letter))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from posthouse.testing import clis, mailing_clis, tmux_log
+from posthouse.testing import clis, mail_clis, tmux_log
 from posthouse.testing.cli_rig import Place
-from posthouse.testing.house import House
+from posthouse.testing.scripted_agents import House
 
 _PROMPT = 'the c0nfidential prompt [[mock {"text": "done"}]]'
 
@@ -17,10 +17,10 @@ def test_the_log_of_tmux_has_no_key_and_no_prompt(
 ) -> None:
     """Every client of the server can read the log, also when the agent has stopped."""
     tmux_log.keep(place.server)
-    made, _ = mailing_clis.launch(house, tool, place.api.base_url, is_headless=is_headless)
+    made, _ = mail_clis.launch(house, tool, place.api.base_url, is_headless=is_headless)
     asked = house.client(made).submit_prompt(_PROMPT)["request_id"]
     receipt = house.receipt(made, asked)
-    house.agents.stop(house.agents.find(name=mailing_clis.NAME))
+    house.agents.stop(house.agents.find(name=mail_clis.NAME))
 
     log = tmux_log.read(place.server)
 

@@ -11,7 +11,7 @@ from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
-from posthouse.turns.order import Order
+from posthouse.turns.turn_order import Order
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from posthouse.terminal.client import Tmux
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
-from posthouse.turns.order import Order
+from posthouse.turns.turn_order import Order
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ import pytest
 from posthouse.support import files, processes
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
+from posthouse.turns.event_stream import follow
 from posthouse.turns.folder import Folder, Run
-from posthouse.turns.following import follow
-from posthouse.turns.order import Order
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn
+from posthouse.turns.turn_order import Order
 
 RESULT = """echo '{"type":"result","subtype":"success","result":"ok","session_id":"s1"}'"""
 Eventually = Callable[[Callable[[], object]], None]

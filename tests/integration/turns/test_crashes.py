@@ -22,9 +22,9 @@ from posthouse.testing.truth import TruthLog
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.tool import Launch, Setup, TurnOrder
 from posthouse.turns import runner
-from posthouse.turns.order import Order
 from posthouse.turns.runner import BridgeDied, TurnActive
 from posthouse.turns.turn import Turn
+from posthouse.turns.turn_order import Order
 
 Eventually = Callable[[Callable[[], object]], None]
 

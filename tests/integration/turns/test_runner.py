@@ -14,9 +14,9 @@ from posthouse.terminal.screen import plain
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
-from posthouse.turns.order import Order
 from posthouse.turns.runner import BridgeDied, TurnActive, TurnExists
 from posthouse.turns.turn import Turn
+from posthouse.turns.turn_order import Order
 
 RESULT = """echo '{"type":"result","subtype":"success","result":"ok","session_id":"s1"}'"""
 Eventually = Callable[[Callable[[], object]], None]

@@ -6,7 +6,7 @@ import pytest
 
 from posthouse.cli import dispatch
 from posthouse.cli.dispatch import Located
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Selection
 from posthouse.cli.wiring import Wiring
 

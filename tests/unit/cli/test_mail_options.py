@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.cli import mail_options
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from argparse import ArgumentTypeError
 import pytest
 
 from posthouse.cli import options
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, Selection
 
 

@@ -124,4 +124,4 @@ def test_everything_that_is_printed_goes_through_the_output() -> None:
     found = {str(path.relative_to(root)) for path in root.rglob("*.py") if writes.search(path.read_text())}
 
     # The version before any import, and a constant question for the prompt.
-    assert found == {"output.py", "main.py", "asking.py"}
+    assert found == {"output.py", "main.py", "prompts.py"}

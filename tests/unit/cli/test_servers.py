@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from posthouse.cli import servers
-from posthouse.contracts import coordination_files as cf
+from posthouse.contracts import server_files as cf
 from posthouse.support import locks
 
 

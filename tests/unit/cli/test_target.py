@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from posthouse.cli import target, tree
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Selection
 from posthouse.cli.output import Output
 from posthouse.cli.wiring import Wiring

@@ -16,7 +16,7 @@ from posthouse.clients.gateway import (
     GatewayTokenRefused,
     GatewayUnreachable,
 )
-from posthouse.clients.wording import BadIdempotencyKey
+from posthouse.clients.wire_helpers import BadIdempotencyKey
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, Unavailable
 
 

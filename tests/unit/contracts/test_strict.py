@@ -13,7 +13,7 @@ _AT_ONCE = """
 import sys, threading
 from pathlib import Path
 from posthouse.sessions import session as sessions
-from posthouse.testing.served import session_in
+from posthouse.testing.running_gateways import session_in
 
 made = session_in(Path(sys.argv[1]))
 sys.setswitchinterval(1e-6)

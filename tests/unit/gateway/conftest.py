@@ -8,7 +8,7 @@ import pytest
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.sessions.session import Session
-from posthouse.testing import served
+from posthouse.testing import running_gateways
 from posthouse.testing.gateway import FakeAgent
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
@@ -18,4 +18,4 @@ Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 def opened(made_session: Session) -> Opener:
     """Opens the gateway of that session around the agent it is given; stops it at the end."""
     binding = Binding(host="127.0.0.1", port=43123)
-    return lambda agent: served.opened(made_session, agent, binding)
+    return lambda agent: running_gateways.opened(made_session, agent, binding)

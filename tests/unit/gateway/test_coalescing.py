@@ -12,7 +12,7 @@ from posthouse.contracts.gateway_http import Request
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.served import is_at_rest
+from posthouse.testing.running_gateways import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]

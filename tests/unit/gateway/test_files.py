@@ -12,7 +12,7 @@ from posthouse.events.journal import Journal
 from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.status import Binding
 from posthouse.sessions.session import Session
-from posthouse.support.running_log import close_log, open_log
+from posthouse.support.process_log import close_log, open_log
 
 BINDING = Binding(host="127.0.0.1", port=43123)
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import TypeAdapter
 
+from posthouse.agent.adapter import AgentBusy
 from posthouse.contracts.gateway_http import ReconciliationRequest, Request
-from posthouse.driving.adapter import AgentBusy
 from posthouse.gateway.http import app
 from posthouse.gateway.reconciliation import OtherEpoch
 from posthouse.gateway.service import Gateway
@@ -20,7 +20,7 @@ from posthouse.queue import NothingToDecide
 from posthouse.queue.epochs import DISCARDED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent, call
-from posthouse.testing.served import is_at_rest
+from posthouse.testing.running_gateways import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from posthouse.agent.adapter import Ending
 from posthouse.contracts.gateway_http import Request
-from posthouse.driving.adapter import Ending
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.served import is_at_rest
+from posthouse.testing.running_gateways import is_at_rest
 from posthouse.turns.folder import BadTurnRecord
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]

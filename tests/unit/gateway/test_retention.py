@@ -12,8 +12,8 @@ from posthouse.events.journal import KEEP, Journal, read_events
 from posthouse.gateway import retention
 from posthouse.gateway.retention import Pruner
 from posthouse.queue import Limits, Request, Result, open_queue
+from posthouse.support.process_log import close_log, open_log
 from posthouse.support.rotation import Keep, RotatingFile
-from posthouse.support.running_log import close_log, open_log
 
 
 def test_events_are_read_from_all_parts_in_order(tmp_path: Path) -> None:

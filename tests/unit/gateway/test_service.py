@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from posthouse.agent.adapter import AgentBusy, Prompt, PromptFailed
 from posthouse.contracts.gateway_http import Request
-from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed
+from posthouse.gateway.instance_tracker import AgentUnavailable, ReconciliationRequired
 from posthouse.gateway.intake import InvalidExecution
-from posthouse.gateway.presence import AgentUnavailable, ReconciliationRequired
 from posthouse.gateway.receipts import view
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
 from posthouse.queue import Filter
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.served import is_at_rest
+from posthouse.testing.running_gateways import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]

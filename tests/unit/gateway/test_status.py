@@ -2,8 +2,8 @@
 
 import pytest
 
+from posthouse.agent.adapter import Standing
 from posthouse.contracts.gateway_files import Attach, BackendMetadata
-from posthouse.driving.adapter import Standing
 from posthouse.gateway.status import Binding, Facts, derive
 from posthouse.queue import Counts, Instance
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.events.journal import Journal
-from posthouse.gateway.receipts.book import ReceiptBook
+from posthouse.gateway.receipts.service import ReceiptBook
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.worker import Worker
 from posthouse.queue import Counts, Finished, Instance, Queue, Request, Result, open_queue

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.queue import Accepted, Counts, QueueUnavailable, Request, open_queue
-from posthouse.queue.opening import open_file
+from posthouse.queue.open_database import open_file
 from posthouse.queue.store import Store
 from posthouse.queue.writer import Writer
 from posthouse.support import crashpoints

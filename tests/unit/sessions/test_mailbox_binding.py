@@ -12,7 +12,7 @@ from posthouse.contracts import registry as r
 from posthouse.errors import InvalidInput
 from posthouse.sessions import mailbox_binding
 from posthouse.sessions.mailbox_binding import BadMailbox, Owner
-from posthouse.testing import served
+from posthouse.testing import running_gateways
 
 _MOMENT = datetime(2026, 3, 13, 9, 15, 30, 123456, tzinfo=UTC)
 _VERSION = "2026-03-13T09:15:30.123456Z"
@@ -102,7 +102,7 @@ def test_binding_writes_the_manifest(tmp_path: Path) -> None:
     """The manifest holds the binding after `bind`, and none after `bind` of none."""
     from posthouse.sessions.registry import Registry
 
-    made, registry = served.session_in(tmp_path), Registry(tmp_path / "registry")
+    made, registry = running_gateways.session_in(tmp_path), Registry(tmp_path / "registry")
     binding = _resolved(transport="filesystem")
 
     bound = mailbox_binding.bind(made, binding, registry)

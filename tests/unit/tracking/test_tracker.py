@@ -11,7 +11,7 @@ from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.terminal.screen import Surface, SurfaceState
 from posthouse.tools.packs import captures
 from posthouse.tracking import tracker
-from posthouse.tracking.sight import Ended, Sight
+from posthouse.tracking.observation import Ended, Sight
 from posthouse.tracking.tracker import Belief
 
 START = datetime(2026, 6, 5, tzinfo=UTC)

@@ -11,9 +11,9 @@ from posthouse.support import files, processes
 from posthouse.support.processes import Process
 from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns.folder import Folder, Run
-from posthouse.turns.order import Order
 from posthouse.turns.state import LOCK, derive, events_of
 from posthouse.turns.turn import Turn, TurnNotFound
+from posthouse.turns.turn_order import Order
 
 RESULT = {"type": "result", "subtype": "success", "result": "42", "session_id": "s1"}
 

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from posthouse.web import access
 from posthouse.web import connection as connections
-from posthouse.web import door
 from posthouse.web.connection import Connection
-from posthouse.web.house import House
+from posthouse.web.connections import House
 from posthouse.web.token import proof
 
 
@@ -52,7 +52,7 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.fixture(autouse=True)
 def our_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every peer is our own user."""
-    monkeypatch.setattr(door, "peer_of", lambda *_: "own")
+    monkeypatch.setattr(access, "peer_of", lambda *_: "own")
 
 
 def heard_of(request: bytes) -> bytes:
@@ -188,13 +188,13 @@ def test_every_answer_says_that_its_type_is_not_to_be_guessed() -> None:
 
 def test_peers_without_a_token_take_no_place_of_those_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that have shown none, the oldest makes room for the newest; a caller with a token stays."""
-    monkeypatch.setattr(door, "peer_of", lambda *_: "remote")
+    monkeypatch.setattr(access, "peer_of", lambda *_: "remote")
     monkeypatch.setattr(connections, "_MAX_UNPROVED", 2)
     token = b"a-token-of-forty-three-characters-as-they-are"
 
     async def scenario() -> list[bool]:
         house = House(logging.getLogger("test"))
-        app = door.Door(_echo, proof(token))
+        app = access.Door(_echo, proof(token))
         made: list[tuple[Connection, Recorded]] = []
 
         def arrive(head: bytes = b"") -> None:

@@ -7,8 +7,8 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from posthouse.coordination.http.routes import ROUTES as COORDINATION
 from posthouse.gateway.http.routes import ROUTES as GATEWAY
+from posthouse.server.http.routes import ROUTES as COORDINATION
 from posthouse.web.route import Route
 from posthouse.web.routing import Table
 

@@ -10,7 +10,7 @@ from posthouse.contracts.managed_agents_http import Done
 from posthouse.errors import PosthouseError
 from posthouse.testing.gateway import call
 from posthouse.web import app, scopes
-from posthouse.web.door import Door
+from posthouse.web.access import Door
 from posthouse.web.route import Route
 
 ELSEWHERE = ("192.0.2.7", 50000)

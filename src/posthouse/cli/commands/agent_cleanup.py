@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
-from posthouse.sessions import cleaning
+from posthouse.sessions import cleanup
 from posthouse.sessions.session import Session
 
 
@@ -20,27 +20,27 @@ logs_arguments = mailbox_arguments = session_arguments
 def session(call: Call) -> int:
     """Forget a stopped agent: its record, its session's folder, and what its launch made for it."""
     agent = call.agent()
-    ended = cleaning.ended(agent)
+    ended = cleanup.ended(agent)
     if not call.arguments.dry_run:
-        cleaning.forget(call.wiring.agents, agent)
+        cleanup.forget(call.wiring.agents, agent)
     return _show(call, agent.name, [ended.root])
 
 
 def logs(call: Call) -> int:
     """Remove the logs of a stopped agent's gateways."""
-    return _removed(call, cleaning.logs_of)
+    return _removed(call, cleanup.logs_of)
 
 
 def mailbox(call: Call) -> int:
     """Remove the credentials of its mailbox that a stopped agent's session kept; mail is not touched."""
-    return _removed(call, cleaning.mail_secrets_of)
+    return _removed(call, cleanup.mail_secrets_of)
 
 
 def _removed(call: Call, find: Callable[[Session], list[Path]]) -> int:
     agent = call.agent()
-    found = find(cleaning.ended(agent))
+    found = find(cleanup.ended(agent))
     if not call.arguments.dry_run:
-        cleaning.remove(found)
+        cleanup.remove(found)
     return _show(call, agent.name, found)
 
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from posthouse.attaching import mailbox
-from posthouse.cli import mailboxes, turnwork
-from posthouse.cli.call import Call
+from posthouse.cli import mailboxes, turns
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import fields
 from posthouse.errors import PosthouseError
+from posthouse.gateway_lifecycle import mailbox
 from posthouse.sessions import mail_skills, mailbox_binding
 from posthouse.sessions.session import Session
 from posthouse.support import clock
@@ -38,7 +38,7 @@ def binding_arguments(parser: Parser) -> None:
 
 def register(call: Call) -> int:
     """Bind a running or stopped agent to a mailbox, which is made when it is not there."""
-    found = turnwork.session_of(call.agent())
+    found = turns.session_of(call.agent())
     arguments = call.arguments
     payload = {
         "transport": arguments.transport,
@@ -74,7 +74,7 @@ def unregister_arguments(parser: Parser) -> None:
 
 def unregister(call: Call) -> int:
     """Take the agent's mailbox away from it."""
-    found = turnwork.session_of(call.agent())
+    found = turns.session_of(call.agent())
     binding = mailboxes.binding_of(found, call.prog)
     # The manifest first: an agent without a mailbox is sound, one with a mailbox that is gone is not.
     unbound = mailbox_binding.bind(found, None, call.wiring.registry)
@@ -90,7 +90,7 @@ def unregister(call: Call) -> int:
 
 def status(call: Call) -> int:
     """Show which mailbox the agent is bound to, and whether it can be used."""
-    return _show(call, turnwork.session_of(call.agent()), "status")
+    return _show(call, turns.session_of(call.agent()), "status")
 
 
 def _show(call: Call, found: Session, operation: str) -> int:
@@ -116,12 +116,12 @@ def _value(found: Session, operation: str) -> dict[str, Any]:
     }
     if binding is None:
         return value
-    from posthouse.mailbox import locating
+    from posthouse.mailbox import location
 
     named = {name: getattr(binding, name) for name in _SHOWN if name != "transport"}
-    value |= {**named, "transport": locating.transport_name(binding)}
+    value |= {**named, "transport": location.transport_name(binding)}
     try:
-        value["mailbox"] = locating.located(binding)
+        value["mailbox"] = location.located(binding)
     except PosthouseError as error:
         value["problem"] = str(error)
     return value

@@ -3,7 +3,7 @@
 import os
 import shlex
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.contracts.manifest import WITHOUT_TMUX
 from posthouse.errors import Conflict

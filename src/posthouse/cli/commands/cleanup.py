@@ -1,9 +1,9 @@
 """`agents cleanup`: put the records of dead agents right, and forget stopped ones on request."""
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
-from posthouse.sessions import cleaning
+from posthouse.sessions import cleanup as cleanup_module
 
 
 def cleanup_arguments(parser: Parser) -> None:
@@ -14,7 +14,7 @@ def cleanup_arguments(parser: Parser) -> None:
 
 def cleanup(call: Call) -> int:
     """Clean up and show what was done. Sessions whose tmux server does not answer are left alone."""
-    done = list(cleaning.clean_up(call.wiring.agents, purge=call.arguments.purge))
+    done = list(cleanup_module.clean_up(call.wiring.agents, purge=call.arguments.purge))
     call.output.table(
         {"cleaned": [{"what": one.what, "action": one.action} for one in done]},
         ("what", "action"),

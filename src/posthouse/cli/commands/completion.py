@@ -4,7 +4,7 @@ import argparse
 from importlib import resources
 
 from posthouse.cli import dispatch, options, tree
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.contracts import names
 

@@ -4,8 +4,8 @@ import shlex
 import signal
 from types import FrameType
 
-from posthouse.cli import describe
-from posthouse.cli.call import Call
+from posthouse.cli import agent_description
+from posthouse.cli.context import Call
 from posthouse.cli.demo import PARTS, Demo, Shown
 from posthouse.cli.output import Cell
 from posthouse.support import locks
@@ -114,7 +114,7 @@ def _row(shown: Shown, prefix: str) -> list[Cell]:
     gateway = shown.gateway
     return [
         Cell(shown.agent.name, "strong"),
-        Cell(describe.kind(shown.agent)),
+        Cell(agent_description.kind(shown.agent)),
         Cell(shown.state, "good" if shown.state == "ready" else "busy"),
         Cell(f"http://{gateway.host}:{gateway.port}" if gateway else "-"),
         Cell(f"{prefix} agents attach {shown.agent.name}"),
@@ -123,7 +123,7 @@ def _row(shown: Shown, prefix: str) -> list[Cell]:
 
 def _listed(shown: Shown) -> dict[str, object]:
     gateway = shown.gateway
-    return describe.listed(shown.agent) | {
+    return agent_description.listed(shown.agent) | {
         "turn_phase": shown.state,
         "gateway": {"host": gateway.host, "port": gateway.port} if gateway else None,
     }

@@ -4,10 +4,10 @@ import os
 from typing import Any
 
 from posthouse import tools
-from posthouse.cli import believing, describe, gateways, humane, pieces, troubles
-from posthouse.cli.call import Call
+from posthouse.cli import agent_description, dependencies, gateways, health_problems, humanize, tui_state_view
+from posthouse.cli.context import Call
+from posthouse.cli.dependencies import Finding
 from posthouse.cli.output import Cell, Output, encode
-from posthouse.cli.pieces import Finding
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts import gateway_files as gf
 from posthouse.errors import PosthouseError
@@ -19,7 +19,8 @@ def doctor(call: Call) -> int:
     """Show everything; 1 only when something needed is missing."""
     search_path = call.wiring.environment.get("PATH")
     findings = [
-        pieces.look(piece, search_path=search_path) for piece in pieces.catalogue(is_root=os.geteuid() == 0)
+        dependencies.look(piece, search_path=search_path)
+        for piece in dependencies.catalogue(is_root=os.geteuid() == 0)
     ]
     healthy = not any(finding.is_missing and finding.piece.needed for finding in findings)
     report: dict[str, Any] = {
@@ -28,7 +29,7 @@ def doctor(call: Call) -> int:
         "logins": _logins(call.wiring),
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
-        "troubles": troubles.found(call.wiring),
+        "troubles": health_problems.found(call.wiring),
         "broken_queues": _broken_queues(call.wiring),
         "unreadable_staged_mail": _unreadable_staged_mail(call.wiring),
         "notifiers_without_backoff": _notifiers_without_backoff(call.wiring),
@@ -93,7 +94,7 @@ def _live(wiring: Wiring) -> dict[str, Any]:
     unknown = [agent for agent in agents if agent.health == "unknown"]
     return {
         "agents": len(living),
-        "gateways": len([agent for agent in living if describe.gateway(agent)]),
+        "gateways": len([agent for agent in living if agent_description.gateway(agent)]),
         "unknown": len(unknown),
         "problem": unknown[0].detail if unknown else None,
     }
@@ -117,7 +118,7 @@ def _notifiers_without_backoff(wiring: Wiring) -> list[str]:
 
 def _untold(wiring: Wiring) -> list[dict[str, Any]]:
     """Commands and webhooks that could not be told of the last thing that happened, with the reason."""
-    from posthouse.gateway.telling.targets import TargetFiles  # of little use to other commands
+    from posthouse.gateway.notifications.targets import TargetFiles  # of little use to other commands
 
     found = []
     for agent in liveness.registered(wiring.registry):
@@ -162,22 +163,22 @@ def _drifting(wiring: Wiring) -> list[dict[str, Any]]:
     """Agents whose screen and hooks keep contradicting each other."""
     found = []
     for agent in liveness.registered(wiring.registry):
-        belief = None if agent.session is None else believing.left_on_disk(agent.session)
-        if belief is not None and belief.get("drift_alarm_at_utc") and describe.gateway(agent):
+        belief = None if agent.session is None else tui_state_view.left_on_disk(agent.session)
+        if belief is not None and belief.get("drift_alarm_at_utc") and agent_description.gateway(agent):
             found.append({"agent": agent.name, "tool": agent.record.identity.tool, "detail": belief["drift"]})
     return found
 
 
 def _packs() -> list[str]:
     """Installed agent CLIs that are newer, or older, than every pack for their screens."""
-    from posthouse.tools.packs import shelf  # reads the packs
+    from posthouse.tools.packs import catalog  # reads the packs
 
     told = []
     for name in tools.NAMES:
         version = tools.load(name).version()
         try:
-            served = shelf.pack_for(name, version)
-        except shelf.NoPack:
+            served = catalog.pack_for(name, version)
+        except catalog.NoPack:
             continue
         if version is not None and served.is_nearest:
             told.append(f"{name}: {served.sentence}")
@@ -202,7 +203,7 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
     output.line()
     output.line(_living(report["live"]))
     for trouble in report["troubles"]:
-        for line in troubles.lines(trouble):
+        for line in health_problems.lines(trouble):
             output.line(line)
     for told in report["packs"]:
         output.line(told)
@@ -243,7 +244,7 @@ def _row(finding: Finding) -> list[Cell]:
 
 
 def _folder_row(folder: dict[str, Any]) -> list[Cell]:
-    size = humane.size(folder["bytes"]) if folder["exists"] else "not made yet"
+    size = humanize.size(folder["bytes"]) if folder["exists"] else "not made yet"
     return [Cell(folder["name"]), Cell(size), Cell(folder["path"], "faint")]
 
 

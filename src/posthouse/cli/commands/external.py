@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, fields
-from posthouse.clients.coordination import CoordinationClient, answers
+from posthouse.clients.server import CoordinationClient, responses
 from posthouse.contracts import external_agents, strict
 from posthouse.contracts.external_agents import ExternalRecord
 from posthouse.contracts.identity import user_name
@@ -124,7 +124,7 @@ def remove(call: Call) -> int:
     return 0
 
 
-def _asked(client: CoordinationClient, ref: str) -> answers.Identity:
+def _asked(client: CoordinationClient, ref: str) -> responses.Identity:
     client.identify()
     who = client.agent(ref)
     if who.management_kind == external_agents.KIND:

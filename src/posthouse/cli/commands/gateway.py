@@ -4,9 +4,9 @@ import argparse
 
 from msgspec import structs
 
-from posthouse.cli import asking, gateway_words, gateways, turnwork
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import gateway_text, gateways, prompts, turns
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, seconds
 from posthouse.cli.output import fields
 from posthouse.contracts import gateway_files as gf
@@ -52,7 +52,7 @@ def attach_arguments(parser: Parser) -> None:
 
 def attach(call: Call) -> int:
     """Start the gateway, or say where it already is."""
-    found = asking.running(call.agent(), call.prog)
+    found = prompts.running(call.agent(), call.prog)
     address = gateways.ensure(
         call.wiring,
         found,
@@ -122,7 +122,7 @@ def diagnostics_of(arguments: argparse.Namespace) -> gf.DiagnosticLogging | None
 
 def detach(call: Call) -> int:
     """Stop the gateway; the agent and what waits in the queue stay."""
-    found = turnwork.session_of(call.agent())
+    found = turns.session_of(call.agent())
     was_live = gateways.detach(call.wiring, found)
     told = f"gateway of {found.agent_name} stopped" if was_live else f"{found.agent_name} has no gateway"
     call.output.result(
@@ -143,9 +143,9 @@ def detach(call: Call) -> int:
 
 def status(call: Call) -> int:
     """Show the status that the gateway gives, or the one of having none."""
-    found = turnwork.session_of(call.agent())
+    found = turns.session_of(call.agent())
     value = gateways.status(call.wiring, found)
-    told = gateway_words.status_told(value)
+    told = gateway_text.status_told(value)
     if (host := gateways.host_of(found)) is not None:
         told.append(("runs in", f"the gateway host, process {host}"))
     call.output.result(value, fields(told))

@@ -1,20 +1,20 @@
 """`agents gateway prompt|interrupt|send-keys`: acts on the agent at once, through its gateway."""
 
-from posthouse.cli import asking
-from posthouse.cli.call import Call
+from posthouse.cli import prompts
+from posthouse.cli.context import Call
 from posthouse.cli.live_gateway import client_of
 from posthouse.cli.options import Parser
 
 
 def prompt_arguments(parser: Parser) -> None:
-    asking.prompt_arguments(parser)
-    asking.key_argument(parser)
+    prompts.prompt_arguments(parser)
+    prompts.key_argument(parser)
     parser.add_argument("--force", action="store_true", help="send it even if the agent is busy")
 
 
 def prompt(call: Call) -> int:
     """Give the agent a prompt now, past the queue, or say why not."""
-    question = asking.question_of(call)
+    question = prompts.question_of(call)
     value = client_of(call).control_prompt(
         question.prompt,
         force=call.arguments.force,

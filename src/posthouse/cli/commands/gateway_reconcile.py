@@ -1,6 +1,6 @@
 """`agents gateway reconcile`: what becomes of work whose agent was replaced."""
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.live_gateway import client_of
 from posthouse.cli.options import Parser
 

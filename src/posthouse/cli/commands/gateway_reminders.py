@@ -4,8 +4,8 @@ from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.live_gateway import client_of
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, fields

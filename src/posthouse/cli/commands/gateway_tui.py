@@ -4,9 +4,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from posthouse.cli import asking, believing
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import prompts, tui_state_view
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.live_gateway import client_of
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, fields
@@ -81,7 +81,7 @@ def note_prompt_arguments(parser: Parser) -> None:
 
 def note_prompt(call: Call) -> int:
     """Tell the gateway of a prompt that the agent got by another way."""
-    question = asking.question_of(call)
+    question = prompts.question_of(call)
     value = client_of(call).note_prompt(question.prompt)
     call.output.result(value, _text(value))
     return 0
@@ -90,7 +90,7 @@ def note_prompt(call: Call) -> int:
 def _belief_text(value: Mapping[str, Any]) -> str:
     reader = value["reader"]
     pairs = [
-        ("state", believing.in_words(value) + (f" ({value['detail']})" if value["detail"] else "")),
+        ("state", tui_state_view.in_words(value) + (f" ({value['detail']})" if value["detail"] else "")),
         ("for", f"{value['state_age_seconds']:.1f} s"),
         ("decided by", ", ".join(value["decided_by"]) or "nobody"),
         ("last turn", value["outcome"] + (f" ({value['error_kind']})" if value["error_kind"] else "")),
@@ -102,7 +102,7 @@ def _belief_text(value: Mapping[str, Any]) -> str:
     ]
     if value["disagreement"]:
         pairs.append(("disagreement", value["disagreement"]["words"]))
-    return "\n".join([fields(pairs), *believing.choices_of(value)])
+    return "\n".join([fields(pairs), *tui_state_view.choices_of(value)])
 
 
 def _text(value: Mapping[str, Any]) -> str:

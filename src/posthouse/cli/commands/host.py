@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.output import Cell
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
@@ -14,19 +14,19 @@ _HEADINGS = ("agent", "state", "gateway", "problem")
 
 def host(call: Call) -> NoReturn:
     """Be the host of the runtime root until Ctrl-C; it is started again when it dies."""
-    from posthouse.attaching import calling
-    from posthouse.attaching.process import inherited
+    from posthouse.gateway_lifecycle import host_client
+    from posthouse.gateway_lifecycle.process import inherited
 
     call.complain(f"hosting the gateways of {call.wiring.roots.runtime}; Ctrl-C stops them")
-    argv = calling.command(call.wiring.roots.runtime)
+    argv = host_client.command(call.wiring.roots.runtime)
     os.execve(argv[0], argv, inherited(call.wiring.environment))
 
 
 def hosted(call: Call) -> int:
     """Show the host and each gateway that it serves."""
-    from posthouse.attaching import calling
+    from posthouse.gateway_lifecycle import host_client
 
-    answer = calling.listing(call.wiring.roots.runtime)
+    answer = host_client.listing(call.wiring.roots.runtime)
     gateways = () if answer is None else answer.gateways
     call.output.table(
         {"pid": None if answer is None else answer.pid, "gateways": [_listed(one) for one in gateways]},

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from posthouse.cli import mail_prompt, mailboxes, turnwork
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import mail_prompt, mailboxes, turns
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 
 
@@ -27,7 +27,7 @@ def ask_tui_arguments(parser: Parser) -> None:
 
 def ask_tui(call: Call) -> int:
     """Ask a running TUI to do a mail operation itself; what comes back proves nothing."""
-    found = turnwork.session_of(call.agent())
+    found = turns.session_of(call.agent())
     binding = mailboxes.binding_of(found, call.prog)
     order = _object(call.arguments.arguments)
     arguments = call.arguments

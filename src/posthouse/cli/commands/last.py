@@ -1,8 +1,8 @@
 """`agents last`: the last prompt and what came of it."""
 
 from posthouse import tools
-from posthouse.cli import turnwork
-from posthouse.cli.call import Call
+from posthouse.cli import turns as turns_module
+from posthouse.cli.context import Call
 from posthouse.cli.output import fields
 from posthouse.errors import NotFound
 from posthouse.sessions import start
@@ -21,7 +21,7 @@ class NothingYet(NotFound):
 def last(call: Call) -> int:
     """Show the newest exchange, from the turn's folder or the agent's own transcript."""
     agent = call.agent()
-    found = turnwork.session_of(agent)
+    found = turns_module.session_of(agent)
     value = _of_turns(found) if found.manifest.is_headless else _of_transcript(found)
     if value is None:
         raise NothingYet(f"agent {agent.name!r} has not been asked anything yet")

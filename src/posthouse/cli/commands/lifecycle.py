@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from posthouse import tools
-from posthouse.cli import gateways, launching, target
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import agent_launch, gateways, target
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, natural
 from posthouse.cli.output import Cell
 from posthouse.errors import PosthouseError
@@ -71,7 +71,7 @@ def launch_arguments(parser: Parser) -> None:
     parser.add_argument("--no-gateway", action="store_true", help="don't attach a gateway")
     parser.add_argument("--hosted", action="store_true", help="its gateway in one process with others")
     parser.add_argument("--no-mailbox", action="store_true", help="don't give it a mailbox")
-    for name, words in launching.MAILBOX_OPTIONS.items():
+    for name, words in agent_launch.MAILBOX_OPTIONS.items():
         parser.add_argument(f"--{name}", metavar="V", help=words)
     parser.add_argument(
         "--replace", action="store_true", help="end and forget an agent of the same name first"
@@ -82,13 +82,13 @@ def launch_arguments(parser: Parser) -> None:
 
 def launch(call: Call) -> int:
     """Start an agent and, unless told otherwise, its gateway."""
-    spec = launching.spec_of(call.arguments, call.wiring)
+    spec = agent_launch.spec_of(call.arguments, call.wiring)
     try:
         made = call.wiring.agents.launch(
             spec, replace_existing=call.arguments.replace, warn=call.output.warning
         )
     except AgentExists as error:
-        raise launching.NameTaken(error, call) from error
+        raise agent_launch.NameTaken(error, call) from error
     return _started(call, made, "launched", hosted=call.arguments.hosted or None)
 
 
@@ -112,7 +112,7 @@ def join_arguments(parser: Parser) -> None:
 
 def join(call: Call) -> int:
     """Take an agent that already runs in tmux under management, without touching it."""
-    made = launching.join(call.arguments, call.wiring)
+    made = agent_launch.join(call.arguments, call.wiring)
     return _started(call, made, "joined", hosted=call.arguments.hosted or None)
 
 
@@ -190,7 +190,7 @@ def _started(call: Call, made: "Session", word: str, *, hosted: bool | None = No
             attached = gateways.ensure(call.wiring, made, hosted=hosted)
         except PosthouseError as error:
             problem = error
-    launching.show(call, made, attached, word)
+    agent_launch.show(call, made, attached, word)
     if problem is not None:
         raise gateways.NotAttached(made.agent_name, problem, call.prog) from problem
     return 0

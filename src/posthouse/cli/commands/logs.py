@@ -5,9 +5,9 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from posthouse.cli import event_lines, turnwork
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import event_lines, turns
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 from posthouse.contracts import gateway_files as gf
 from posthouse.support import untrusted_files
@@ -26,7 +26,7 @@ def logs(call: Call) -> int:
     """Show the last events (or log lines), and with -f those to come until Ctrl-C."""
     if call.arguments.lines < 0:
         raise UsageError("--lines can't be negative")
-    root = turnwork.session_of(call.agent()).gateway_root
+    root = turns.session_of(call.agent()).gateway_root
     path = root / (gf.LOG if call.arguments.gateway else gf.EVENTS)
     raw = call.arguments.gateway or call.output.is_json
     with Growing(path) as source:

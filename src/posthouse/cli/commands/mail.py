@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+from posthouse.cli import mail_operations
 from posthouse.cli import mail_options as options
-from posthouse.cli import mailing
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, fields
 
 
 def resolve_live(call: Call) -> int:
     """Show which mailbox the agent has now, and the gateway that serves it."""
-    from posthouse.cli import resolving
+    from posthouse.cli import mailbox_lookup
 
-    value = resolving.resolve(call)
+    value = mailbox_lookup.resolve(call)
     gateway = value["gateway"]
     pairs = [
         (name, str(value[name])) for name in ("address", "principal_id", "transport", "bindings_version")
@@ -25,7 +25,7 @@ def resolve_live(call: Call) -> int:
 
 
 def status(call: Call) -> int:
-    value = mailing.run(call, "status", {})
+    value = mail_operations.run(call, "status", {})
     _tell(call, value, f"{value['address']} ({value['transport']}, {value['execution_path']})")
     return 0
 
@@ -35,7 +35,7 @@ def listing_arguments(parser: Parser) -> None:
 
 
 def listing(call: Call) -> int:
-    return _listed(call, mailing.run(call, "list", options.filter_of(call.arguments)))
+    return _listed(call, mail_operations.run(call, "list", options.filter_of(call.arguments)))
 
 
 def check_arguments(parser: Parser) -> None:
@@ -52,7 +52,7 @@ def check(call: Call) -> int:
         "limit": arguments.limit,
         "since": arguments.since,
     }
-    return _listed(call, mailing.run(call, "check", order, operation="list"))
+    return _listed(call, mail_operations.run(call, "check", order, operation="list"))
 
 
 def peek_arguments(parser: Parser) -> None:
@@ -156,7 +156,7 @@ def thread_arguments(parser: Parser) -> None:
 
 def thread(call: Call) -> int:
     """Show the conversation of a message, oldest first."""
-    value = mailing.run(call, "thread", {"message_ref": call.arguments.message_ref})
+    value = mail_operations.run(call, "thread", {"message_ref": call.arguments.message_ref})
     if value["authoritative"]:
         call.output.result(value, "\n\n".join(_letter(one) for one in value["messages"]))
     else:
@@ -173,7 +173,7 @@ def search_arguments(parser: Parser) -> None:
 def search(call: Call) -> int:
     arguments = call.arguments
     order = {"query": " ".join(arguments.query), "box": arguments.box, "limit": arguments.limit}
-    return _listed(call, mailing.run(call, "search", order))
+    return _listed(call, mail_operations.run(call, "search", order))
 
 
 def save_attachment_arguments(parser: Parser) -> None:
@@ -186,7 +186,7 @@ def save_attachment(call: Call) -> int:
     """Copy an attachment to a file of one's own; nothing is overwritten."""
     arguments = call.arguments
     target = call.wiring.working_directory / arguments.output
-    value = mailing.directly(
+    value = mail_operations.directly(
         call,
         lambda mail: mail.save_attachment(arguments.message_ref, arguments.attachment_id, target),
         "save-attachment",
@@ -201,9 +201,9 @@ def track_arguments(parser: Parser) -> None:
 
 def track(call: Call) -> int:
     """Show how far a message has come with each of its receivers."""
-    from posthouse.cli import tracking_mail
+    from posthouse.cli import mail_tracking
 
-    value = tracking_mail.progress(call)
+    value = mail_tracking.progress(call)
     rows = [
         [Cell(one["address"]), Cell(one["step"]), Cell(one["reason"] or "")] for one in value["receivers"]
     ]
@@ -213,19 +213,19 @@ def track(call: Call) -> int:
 
 def _opened(call: Call, verb: str) -> int:
     order = {"message_ref": call.arguments.message_ref, "box": call.arguments.box}
-    value = mailing.run(call, verb, order)
+    value = mail_operations.run(call, verb, order)
     _tell(call, value, _letter(value["message"]) if value["authoritative"] else "")
     return 0
 
 
 def _delivered(call: Call, verb: str, order: dict[str, Any]) -> int:
-    value = mailing.run(call, verb, order)
+    value = mail_operations.run(call, verb, order)
     _tell(call, value, value["message"]["message_ref"] if value["authoritative"] else "")
     return 0
 
 
 def _changed(call: Call, verb: str, order: dict[str, Any], *, operation: str | None = None) -> int:
-    value = mailing.run(call, verb, order, operation=operation)
+    value = mail_operations.run(call, verb, order, operation=operation)
     count = value.get("message_count", 0)
     _tell(call, value, f"{count} {'message' if count == 1 else 'messages'}")
     return 0

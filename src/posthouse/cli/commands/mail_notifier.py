@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.live_gateway import client_of
 from posthouse.cli.mail_options import positive
 from posthouse.cli.options import Parser

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, natural
 from posthouse.cli.output import Cell, fields
 
@@ -20,9 +20,9 @@ def init_arguments(parser: Parser) -> None:
 
 def init(call: Call) -> int:
     """Make the root, or what is missing of it."""
-    from posthouse.mailbox.filesystem import creating
+    from posthouse.mailbox.filesystem import create_root
 
-    root = creating.create_root(root_path(call))
+    root = create_root.create_root(root_path(call))
     call.output.result(
         {"mailbox_root": str(root.path), "status": "ready"}, f"mailbox root {root.path} is ready"
     )
@@ -64,12 +64,12 @@ def register_arguments(parser: Parser) -> None:
 
 def register(call: Call) -> int:
     """Give an address a mailbox."""
-    from posthouse.mailbox.filesystem import payloads, registering
+    from posthouse.mailbox.filesystem import payloads, register_mailbox
 
     if call.arguments.mode == "force" and not call.arguments.yes:
         raise UsageError("--mode force throws the address's mailbox away; add --yes, or use --mode stash")
     wish = _wish(call)
-    answer = payloads.registered(wish, registering.register(opened_root(call), wish))
+    answer = payloads.registered(wish, register_mailbox.register(opened_root(call), wish))
     verb = "is registered already" if answer.get("reused_existing") else "is registered"
     call.output.result({"ok": True, **answer}, f"{wish.address} {verb} for {wish.owner_principal_id}")
     return 0
@@ -84,12 +84,12 @@ def unregister_arguments(parser: Parser) -> None:
 
 def unregister(call: Call) -> int:
     """Take a mailbox out of use, or away."""
-    from posthouse.mailbox.filesystem import payloads, registering
+    from posthouse.mailbox.filesystem import payloads, register_mailbox
 
     mode = call.arguments.mode
     if mode == "purge" and not call.arguments.yes:
         raise UsageError("--mode purge throws the mailbox away; add --yes, or use --mode deactivate")
-    gone = registering.deregister(opened_root(call), call.arguments.address, mode)
+    gone = register_mailbox.deregister(opened_root(call), call.arguments.address, mode)
     answer = payloads.deregistered(mode, gone)
     call.output.result({"ok": True, **answer}, f"{gone.address} is {answer['resulting_status']}")
     return 0
@@ -162,10 +162,10 @@ def cleanup_arguments(parser: Parser) -> None:
 
 def cleanup(call: Call) -> int:
     """Remove what dead processes left."""
-    from posthouse.mailbox.filesystem import cleaning
+    from posthouse.mailbox.filesystem import stale_files
 
     given = call.arguments
-    found = cleaning.clean_up(
+    found = stale_files.clean_up(
         opened_root(call), dry_run=given.dry_run, grace_seconds=given.older_than_seconds
     )
     call.output.table(
@@ -188,7 +188,7 @@ def clear_arguments(parser: Parser) -> None:
 
 def clear(call: Call) -> int:
     """Remove every message of the root; mailboxes and their owners stay."""
-    from posthouse.mailbox.filesystem import clearing
+    from posthouse.mailbox.filesystem import clear_messages
 
     given = call.arguments
     root = opened_root(call)
@@ -197,7 +197,7 @@ def clear(call: Call) -> int:
             f"this removes every message of {root.path}; add --yes, or look with --dry-run. "
             "`mailbox export --all-accounts` makes a copy"
         )
-    found = clearing.clear_messages(root, dry_run=given.dry_run)
+    found = clear_messages.clear_messages(root, dry_run=given.dry_run)
     value = {
         "mailbox_root": str(root.path),
         "dry_run": given.dry_run,
@@ -228,9 +228,9 @@ def root_path(call: Call) -> Path:
 
 def opened_root(call: Call) -> "Root":
     """The root that the command is about, ready for use."""
-    from posthouse.mailbox.filesystem import opening
+    from posthouse.mailbox.filesystem import open_root
 
-    return opening.open_root(root_path(call))
+    return open_root.open_root(root_path(call))
 
 
 def _wish(call: Call) -> "Wish":

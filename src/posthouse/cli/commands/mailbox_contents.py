@@ -3,8 +3,8 @@
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from posthouse.cli.call import Call
 from posthouse.cli.commands.mailbox import opened_root, root_argument
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser, natural
 from posthouse.cli.output import Cell, fields
 

@@ -1,6 +1,6 @@
 """`mcp`: mail and agents as MCP tools over stdio."""
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.errors import Unavailable
 

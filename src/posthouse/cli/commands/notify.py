@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from posthouse.cli import turnwork
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import turns
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, seconds
 from posthouse.cli.output import Cell, fields
-from posthouse.contracts import telling_files as tf
+from posthouse.contracts import notification_files as tf
 from posthouse.errors import Unavailable
-from posthouse.gateway.telling import targets
-from posthouse.gateway.telling.targets import TargetFiles
+from posthouse.gateway.notifications import targets
+from posthouse.gateway.notifications.targets import TargetFiles
 
 
 class NotTold(Unavailable):
@@ -104,12 +104,12 @@ def trial_arguments(parser: Parser) -> None:
 
 def trial(call: Call) -> int:
     """Tell it once, now and from here, of nothing that happened."""
-    from posthouse.gateway.telling import notice, teller
+    from posthouse.gateway.notifications import dispatcher, message
 
-    around = teller.surroundings_of(turnwork.session_of(call.agent()))
+    around = dispatcher.surroundings_of(turns.session_of(call.agent()))
     target = around.files.find(call.arguments.target)
-    told = notice.trial(around.whose, target.occasions[0])
-    outcome = asyncio.run(teller.attempt(target, told, around))
+    told = message.trial(around.whose, target.occasions[0])
+    outcome = asyncio.run(dispatcher.attempt(target, told, around))
     if not outcome.is_delivered:
         raise NotTold(f"{target.target_id} could not be told: {outcome.detail}")
     value = {"status": "delivered", "target_id": target.target_id, "detail": outcome.detail}
@@ -118,7 +118,7 @@ def trial(call: Call) -> int:
 
 
 def _files(call: Call) -> TargetFiles:
-    return TargetFiles(turnwork.session_of(call.agent()).gateway_root)
+    return TargetFiles(turns.session_of(call.agent()).gateway_root)
 
 
 def _occasions(given: str) -> list[tf.Occasion]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
 from posthouse.contracts import names

@@ -2,20 +2,20 @@
 
 from dataclasses import replace
 
-from posthouse.cli import answers, asking, turnwork
-from posthouse.cli.answers import EXIT_CODES, Answer
-from posthouse.cli.asking import Question, Ticket
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import outcomes, prompts, turns
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, seconds
-from posthouse.cli.waiting import Deadline
+from posthouse.cli.outcomes import EXIT_CODES, Answer
+from posthouse.cli.polling import Deadline
+from posthouse.cli.prompts import Question, Ticket
 from posthouse.sessions.liveness import Agent
 from posthouse.sessions.session import Session
 
 
 def prompt_arguments(parser: Parser) -> None:
-    asking.prompt_arguments(parser)
-    asking.key_argument(parser)
+    prompts.prompt_arguments(parser)
+    prompts.key_argument(parser)
     parser.add_argument("--wait", action="store_true", help="stay until it is answered, and print the answer")
     parser.add_argument(
         "-f", "--follow", action="store_true", help="stay, and show what happens as it happens"
@@ -35,11 +35,11 @@ def prompt(call: Call) -> int:
         raise UsageError("--timeout goes with --wait or --follow")
     if arguments.idempotency_key is not None and arguments.follow:
         raise UsageError("--idempotency-key goes with --wait: what happened the first time can't be followed")
-    question = replace(asking.question_of(call), idempotency_key=arguments.idempotency_key)
+    question = replace(prompts.question_of(call), idempotency_key=arguments.idempotency_key)
     agent = call.agent()
-    found = asking.running(agent, call.prog)
+    found = prompts.running(agent, call.prog)
     deadline = Deadline(arguments.timeout)
-    ticket = asking.ask(call.wiring, found, question, deadline)
+    ticket = prompts.ask(call.wiring, found, question, deadline)
     if not stay:
         if ticket.carrier is not None:
             # Nobody else would carry it to its end.
@@ -52,8 +52,8 @@ def prompt(call: Call) -> int:
 def interrupt(call: Call) -> int:
     """Interrupt the running turn; nothing running is not an error."""
     agent = call.agent()
-    found = asking.running(agent, call.prog)
-    did, detail = asking.interrupt(call.wiring, agent, found)
+    found = prompts.running(agent, call.prog)
+    did, detail = prompts.interrupt(call.wiring, agent, found)
     call.output.result(
         {
             "success": True,
@@ -69,11 +69,11 @@ def interrupt(call: Call) -> int:
 def _answer(call: Call, found: Session, ticket: Ticket, question: Question, deadline: Deadline) -> Answer:
     is_tui = not found.manifest.is_headless
     if ticket.request_id is not None and (is_tui or question.idempotency_key is not None):
-        return answers.of_receipt(call.wiring, found, ticket, deadline)
+        return outcomes.of_receipt(call.wiring, found, ticket, deadline)
     if is_tui:
-        return answers.of_transcript(found, ticket, question, deadline)
-    show = turnwork.teller(call.output) if call.arguments.follow else None
-    return answers.of_turn(found, ticket, show, deadline)
+        return outcomes.of_transcript(found, ticket, question, deadline)
+    show = turns.teller(call.output) if call.arguments.follow else None
+    return outcomes.of_turn(found, ticket, show, deadline)
 
 
 def _receipt(call: Call, agent: Agent, ticket: Ticket) -> int:

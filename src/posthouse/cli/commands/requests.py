@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from posthouse.cli import options
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.live_gateway import client_of
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, Output, Tone, fields
-from posthouse.cli.waiting import Deadline
+from posthouse.cli.polling import Deadline
 from posthouse.support import clock
 
 STATES = ("accepted", "running", "completed", "failed", "interrupted", "cancelled", "coalesced", "unknown")
@@ -66,7 +66,7 @@ def wait_arguments(parser: Parser) -> None:
 
 def wait(call: Call) -> int:
     """Wait for the end of a request; the exit code says how it ended, as with `agents prompt --wait`."""
-    from posthouse.cli.answers import EXIT_CODES  # knows agents too, which the others need not wait for
+    from posthouse.cli.outcomes import EXIT_CODES  # knows agents too, which the others need not wait for
 
     client, deadline = client_of(call), Deadline(call.arguments.timeout)
     while True:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from posthouse.cli import servers
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
-from posthouse.contracts import coordination_files as cf
 from posthouse.contracts import names
+from posthouse.contracts import server_files as cf
 
 
 def serve_arguments(parser: Parser) -> None:

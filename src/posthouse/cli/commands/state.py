@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from posthouse.cli import believing, describe, gateways, humane, observing, turnwork
-from posthouse.cli.call import Call
-from posthouse.cli.observing import Observed
+from posthouse.cli import agent_description, agent_state, gateways, humanize, tui_state_view, turns
+from posthouse.cli.agent_state import Observed
+from posthouse.cli.context import Call
 from posthouse.cli.output import fields
 from posthouse.contracts.manifest import FilesystemMailbox
 from posthouse.errors import PosthouseError
@@ -27,8 +27,8 @@ _GATEWAY_FIELDS = (
 def state(call: Call) -> int:
     """Show what the agent is doing, from its own files and its screen."""
     agent = call.agent()
-    found = turnwork.session_of(agent)
-    seen = observing.observe(agent, found)
+    found = turns.session_of(agent)
+    seen = agent_state.observe(agent, found)
     status = gateways.status(call.wiring, found)
     gateway = {key: status.get(key) for key in _GATEWAY_FIELDS}
     belief = _belief(call, found)
@@ -39,7 +39,7 @@ def state(call: Call) -> int:
 def identity(call: Call) -> int:
     """Show who the agent of this session is."""
     agent = call.agent()
-    value = describe.identity(agent)
+    value = agent_description.identity(agent)
     shown = (
         "agent_name",
         "agent_id",
@@ -57,7 +57,7 @@ def _summary(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> dict[str,
     """The contract's state summary, and the evidence it rests on."""
     return {
         "tracked_agent_id": agent.agent_id,
-        "identity": describe.identity(agent),
+        "identity": agent_description.identity(agent),
         "availability": "available" if agent.health == "healthy" else "unavailable",
         "turn": {"phase": seen.phase, "active_turn_id": seen.active_turn_id},
         "last_turn": {
@@ -100,19 +100,20 @@ def _told(agent: Agent, seen: Observed, gateway: dict[str, Any], belief: dict[st
     pairs = [
         (
             "agent",
-            f"{agent.name} ({agent.record.identity.tool}, {describe.kind(agent)}, id {agent.agent_id})",
+            f"{agent.name} ({agent.record.identity.tool}, {agent_description.kind(agent)}, "
+            f"id {agent.agent_id})",
         ),
-        ("health", describe.health(agent).text + (f": {agent.detail}" if agent.detail else "")),
+        ("health", agent_description.health(agent).text + (f": {agent.detail}" if agent.detail else "")),
         ("turn", f"{seen.phase} ({seen.evidence})"),
     ]
     if seen.last_result != "none":
-        when = f", {humane.ago(clock.parse(seen.last_at_utc), clock.now())}" if seen.last_at_utc else ""
+        when = f", {humanize.ago(clock.parse(seen.last_at_utc), clock.now())}" if seen.last_at_utc else ""
         pairs.append(("last turn", f"{seen.last_result}{when}"))
     if belief is not None:
         detail = f" ({belief['detail']})" if belief["detail"] else ""
-        pairs.append(("TUI", f"{believing.in_words(belief)}{detail}"))
+        pairs.append(("TUI", f"{tui_state_view.in_words(belief)}{detail}"))
     pairs.append(("gateway", _gateway_told(gateway)))
-    return "\n".join([fields(pairs), *believing.choices_of(belief or {})])
+    return "\n".join([fields(pairs), *tui_state_view.choices_of(belief or {})])
 
 
 def _gateway_told(gateway: dict[str, Any]) -> str:

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell
-from posthouse.contracts import coordination_files as cf
+from posthouse.contracts import server_files as cf
 
 if TYPE_CHECKING:
-    from posthouse.coordination.keyring import Keyring, Token
+    from posthouse.server.token_store import Keyring, Token
 
 _SCOPES = ("read", "prompt", "admin")
 
@@ -60,7 +60,7 @@ def revoke(call: Call) -> int:
 
 
 def _keyring(call: Call) -> "Keyring":
-    from posthouse.coordination.keyring import Keyring
+    from posthouse.server.token_store import Keyring
 
     runtime_root = (call.arguments.runtime_root or call.wiring.roots.runtime).absolute()
     return Keyring(runtime_root / cf.SERVERS / cf.TOKENS)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from posthouse import tools
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, encode
 from posthouse.errors import InvalidInput, NotFound

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from posthouse import tools
-from posthouse.cli import turnwork
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import turns
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 from posthouse.errors import Conflict
 from posthouse.terminal import session as terminal
@@ -61,7 +61,7 @@ def record(call: Call) -> int:
     if not _NAME.match(asked.name):
         raise UsageError(f"{asked.name!r} is no name for a capture: use a-z, 0-9 and -")
     agent = call.agent()
-    found = turnwork.session_of(agent)
+    found = turns.session_of(agent)
     tool = tools.load(found.manifest.tool)
     folder = asked.into or captures.folder_of(tool.name)
     if asked.name in captures.names(folder) and not asked.force:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from posthouse.cli import asking, humane, turnwork
-from posthouse.cli.call import Call
+from posthouse.cli import humanize, prompts, turns
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Output, encode, fields
-from posthouse.cli.waiting import Deadline
+from posthouse.cli.polling import Deadline
 from posthouse.errors import NotFound
 from posthouse.support import clock, untrusted_files
 from posthouse.turns.state import TurnState
@@ -26,20 +26,20 @@ def _turn_argument(parser: Parser) -> None:
 
 
 def submit_arguments(parser: Parser) -> None:
-    asking.prompt_arguments(parser)
+    prompts.prompt_arguments(parser)
 
 
 def submit(call: Call) -> int:
     """Start a turn and print its id; `turn status` and `turn events` follow it."""
-    question = asking.question_of(call)
+    question = prompts.question_of(call)
     agent = call.agent()
-    turnwork.headless_session(agent)
-    found = asking.running(agent, call.prog)
-    ticket = asking.ask(call.wiring, found, question, Deadline(None))
+    turns.headless_session(agent)
+    found = prompts.running(agent, call.prog)
+    ticket = prompts.ask(call.wiring, found, question, Deadline(None))
     if ticket.carrier is not None:
         # Nobody else would carry it to its end.
         ticket.carrier.join()
-        if ticket.carrier.error is not None and not turnwork.was_ordered(found, ticket.turn_id):
+        if ticket.carrier.error is not None and not turns.was_ordered(found, ticket.turn_id):
             raise ticket.carrier.error
     call.output.result(
         {
@@ -61,9 +61,9 @@ status_arguments = _turn_argument
 def status(call: Call) -> int:
     """Show how one turn stands."""
     agent = call.agent()
-    turn = turnwork.named(turnwork.headless_session(agent), call.arguments.turn_id)
+    turn = turns.named(turns.headless_session(agent), call.arguments.turn_id)
     state = turn.state()
-    call.output.result(turnwork.status(agent, turn, state), _told(state))
+    call.output.result(turns.status(agent, turn, state), _told(state))
     return 0
 
 
@@ -78,16 +78,16 @@ def events_arguments(parser: Parser) -> None:
 def events(call: Call) -> int:
     """Replay what happened in one turn."""
     agent = call.agent()
-    turn = turnwork.named(turnwork.headless_session(agent), call.arguments.turn_id)
+    turn = turns.named(turns.headless_session(agent), call.arguments.turn_id)
     if call.arguments.follow:
-        turnwork.follow(turn, turnwork.teller(call.output, call.arguments.detail), None)
+        turns.follow(turn, turns.teller(call.output, call.arguments.detail), None)
     elif call.output.is_json:
         entries = [event.public(call.arguments.detail) for event in turn.events()]
         call.output.line(
             encode({"tracked_agent_id": agent.agent_id, "turn_id": turn.turn_id, "entries": entries})
         )
     else:
-        tell = turnwork.teller(call.output, call.arguments.detail)
+        tell = turns.teller(call.output, call.arguments.detail)
         for event in turn.events():
             tell(event)
     return 0
@@ -110,7 +110,7 @@ def stderr(call: Call) -> int:
 
 
 def _turn(call: Call) -> Turn:
-    return turnwork.named(turnwork.headless_session(call.agent()), call.arguments.turn_id)
+    return turns.named(turns.headless_session(call.agent()), call.arguments.turn_id)
 
 
 def _copy(output: Output, turn: Turn, path: Path) -> int:
@@ -125,9 +125,9 @@ def _copy(output: Output, turn: Turn, path: Path) -> int:
 def _told(state: TurnState) -> str:
     pairs = [("turn", f"{state.turn_id} (number {state.turn_index})"), ("status", state.status)]
     if state.started_at_utc:
-        pairs.append(("started", humane.ago(clock.parse(state.started_at_utc), clock.now())))
+        pairs.append(("started", humanize.ago(clock.parse(state.started_at_utc), clock.now())))
     if state.completed_at_utc:
-        pairs.append(("ended", humane.ago(clock.parse(state.completed_at_utc), clock.now())))
+        pairs.append(("ended", humanize.ago(clock.parse(state.completed_at_utc), clock.now())))
     if state.answer:
         pairs.append(("answer", state.answer))
     if state.error:

@@ -5,9 +5,9 @@ import re
 import time
 from datetime import datetime, timedelta
 
-from posthouse.cli import event_lines, gateways, turnwork
-from posthouse.cli.call import Call
-from posthouse.cli.failure import UsageError
+from posthouse.cli import event_lines, gateways, turns
+from posthouse.cli.context import Call
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 from posthouse.clients.events import EventFeed, Heard, StreamBroken
 from posthouse.clients.gateway import GatewayInvalid, GatewayUnavailable, GatewayUnreachable
@@ -38,7 +38,7 @@ def watch(call: Call) -> int:
         return _all(call)
     if call.pair_port is not None:
         raise UsageError("the events of one agent are its gateway's: leave out --port, or the name")
-    watching = Watching(call, turnwork.session_of(call.agent()))
+    watching = Watching(call, turns.session_of(call.agent()))
     while True:
         watching.until_it_breaks()
         time.sleep(_LOOK_SECONDS)

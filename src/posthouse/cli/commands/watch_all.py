@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from posthouse.cli import overview, overview_local, servers
-from posthouse.cli.call import Call
+from posthouse.cli.context import Call
 from posthouse.cli.overview import Line
 from posthouse.cli.overview_server import ServerOverview
-from posthouse.clients.coordination import CoordinationClient
+from posthouse.clients.server import CoordinationClient
 from posthouse.errors import Unavailable
 from posthouse.support import clock
 

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from posthouse.contracts import gateway_tui_http as wire
 from posthouse.errors import PosthouseError
-from posthouse.gateway.control.tui_answers import TuiAnswers
-from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.context import Surroundings
+from posthouse.gateway.control.tui_dialogs import TuiAnswers
 from posthouse.support import clock, files, untrusted_files
 from posthouse.tracking.tracker import Belief
 

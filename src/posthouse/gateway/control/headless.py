@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from posthouse.agent.chat_view import chat_state
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts.manifest import Headless
-from posthouse.driving.chat_view import chat_state
 from posthouse.errors import InvalidInput, PosthouseError, Unavailable
-from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.context import Surroundings
 from posthouse.sessions import session as sessions
 
 

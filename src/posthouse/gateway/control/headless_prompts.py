@@ -3,12 +3,12 @@
 import asyncio
 from dataclasses import replace
 
+from posthouse.agent.adapter import AgentBusy, Prompt, PromptFailed
 from posthouse.contracts import gateway_control_http as wire
-from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed
-from posthouse.gateway.control.answers import Dispatched, refused, require_idle, sent
+from posthouse.gateway.context import Surroundings
 from posthouse.gateway.control.headless import HeadlessControl, ManifestUnreadable
 from posthouse.gateway.control.in_flight import Flight, InFlight
-from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.control.prompt_responses import Dispatched, refused, require_idle, sent
 from posthouse.queue import Key
 from posthouse.support import clock
 from posthouse.turns.runner import new_turn_id

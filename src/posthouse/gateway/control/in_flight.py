@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from posthouse.driving.adapter import Prompt, PromptFailed
+from posthouse.agent.adapter import Prompt, PromptFailed
 from posthouse.errors import PosthouseError
-from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.context import Surroundings
 from posthouse.gateway.worker import STOPPED
 from posthouse.queue import Key, PastQueue
 from posthouse.support import clock

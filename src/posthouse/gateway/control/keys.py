@@ -1,9 +1,9 @@
 """Raw keys for the agent's terminal, outside of any prompt."""
 
+from posthouse.agent.adapter import NoRawInput
 from posthouse.contracts.gateway_control_http import KeysSent, SendKeys
-from posthouse.driving.adapter import NoRawInput
 from posthouse.errors import InvalidInput, Unavailable
-from posthouse.gateway.surroundings import Surroundings
+from posthouse.gateway.context import Surroundings
 from posthouse.support import clock
 from posthouse.terminal import keys
 

@@ -8,13 +8,13 @@ import asyncio
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.errors import Conflict, Unavailable
-from posthouse.gateway.control.answers import Dispatched, refused
+from posthouse.gateway.context import Surroundings
 from posthouse.gateway.control.headless import HeadlessControl
 from posthouse.gateway.control.headless_prompts import PromptTurns
 from posthouse.gateway.control.in_flight import InFlight
+from posthouse.gateway.control.prompt_responses import Dispatched, refused
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.control.tui_prompts import TypedPrompts
-from posthouse.gateway.surroundings import Surroundings
 from posthouse.queue import Key, QueueUnavailable
 
 #: Clients give up after 5 s.

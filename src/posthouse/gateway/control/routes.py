@@ -8,10 +8,10 @@ from posthouse.contracts import gateway_tui_http as tui_wire
 from posthouse.contracts.gateway_http import SubmitPromptPayload
 from posthouse.contracts.gateway_receipts_http import REQUEST_ID
 from posthouse.gateway.http import idempotency
-from posthouse.gateway.receipts.repeats import Reply, key_of
+from posthouse.gateway.receipts.idempotency import Reply, key_of
 from posthouse.gateway.service import Gateway
 from posthouse.queue import Key
-from posthouse.web.refusals import Structured
+from posthouse.web.error_responses import Structured
 from posthouse.web.route import Addressed, Route
 
 _PROMPT = "/v1/control/prompt"

@@ -9,17 +9,17 @@ from functools import cached_property
 from pathlib import Path
 
 from posthouse import tools
+from posthouse.agent import tui_view
+from posthouse.agent.adapter import AgentAdapter, AgentBusy, Prompt
 from posthouse.contracts import gateway_tui_http as wire
 from posthouse.contracts.gateway_files import Attach, TrackingTimings
 from posthouse.contracts.gateway_http import SubmitPromptPayload
-from posthouse.driving import tui_view
-from posthouse.driving.adapter import AgentAdapter, AgentBusy, Prompt
 from posthouse.errors import InvalidInput
-from posthouse.gateway.control import belief_view
-from posthouse.gateway.control.tui_story import TuiStory
+from posthouse.gateway.control import tui_state_view
+from posthouse.gateway.control.tui_history import TuiStory
 from posthouse.sessions import session as sessions
 from posthouse.support import clock
-from posthouse.tools.packs import shelf
+from posthouse.tools.packs import catalog
 from posthouse.tracking import tracker
 from posthouse.tracking.tracker import Belief
 
@@ -126,7 +126,7 @@ class TuiControl:
         self.require()
         await self.look()
         note = _about_pack(self._session.tool, self._session.observed_tool_version)
-        return belief_view.belief_of(self._belief, self._session, at=self._now(), note=note)
+        return tui_state_view.belief_of(self._belief, self._session, at=self._now(), note=note)
 
     def history(self, query: wire.HistoryQuery) -> wire.SnapshotHistory:
         """The newest published beliefs, oldest first.
@@ -242,7 +242,7 @@ class TuiControl:
 def _about_pack(tool: str, version: str | None) -> str | None:
     """What is to be said of the pack that reads the screens; None: it was made for this version."""
     try:
-        served = shelf.pack_for(tool, version)
-    except shelf.NoPack:
+        served = catalog.pack_for(tool, version)
+    except catalog.NoPack:
         return None
     return served.sentence if served.is_nearest else None

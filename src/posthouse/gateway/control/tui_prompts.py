@@ -3,15 +3,22 @@
 import asyncio
 
 from posthouse import tools
+from posthouse.agent.adapter import Prompt, PromptFailed
 from posthouse.contracts import gateway_control_http as wire
-from posthouse.driving.adapter import Prompt, PromptFailed
 from posthouse.errors import PosthouseError
-from posthouse.gateway.control import settling
-from posthouse.gateway.control.answers import UNCONFIRMED, Answer, Dispatched, refused, require_idle, sent
+from posthouse.gateway.context import Surroundings
+from posthouse.gateway.control import preparation
 from posthouse.gateway.control.in_flight import Flight, InFlight
+from posthouse.gateway.control.prompt_responses import (
+    UNCONFIRMED,
+    Answer,
+    Dispatched,
+    refused,
+    require_idle,
+    sent,
+)
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.slot import SlotTaken
-from posthouse.gateway.surroundings import Surroundings
 from posthouse.queue import Key
 from posthouse.support import clock
 from posthouse.tracking.tracker import Belief
@@ -87,7 +94,7 @@ class TypedPrompts:
     async def _reset(self) -> None:
         """Start a fresh conversation in the TUI, and wait until it stands ready for the prompt."""
         command = tools.load(self._gateway.attach.backend_metadata.tool).reset_command
-        await settling.run_command(command, self._gateway, self._tui)
+        await preparation.run_command(command, self._gateway, self._tui)
 
 
 def _check(order: wire.ControlPrompt) -> None:
@@ -106,7 +113,7 @@ def _takes_into_its_queue(belief: Belief) -> bool:
 
 
 def _require_promptable(order: wire.ControlPrompt, belief: Belief) -> None:
-    if settling.is_promptable(belief):
+    if preparation.is_promptable(belief):
         return
     facts = belief.surface
     raise refused(

@@ -16,11 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
 from posthouse.gateway.host import keeper
-from posthouse.support import crashpoints, exiting, locks, running_log, system_errors
+from posthouse.gateway_lifecycle import host_registry
+from posthouse.support import bounded_exit, crashpoints, locks, process_log, system_errors
 from posthouse.support.files import private_folder
 from posthouse.support.supervision import Supervisor
 
@@ -32,7 +32,7 @@ _THREADS = 64
 _STOP_SECONDS = 30.0
 _JOIN_SECONDS = 2.0
 #: What gateways load only when they need it.
-_GATEWAY_MODULES = ("posthouse.driving.headless", "posthouse.driving.tui")
+_GATEWAY_MODULES = ("posthouse.agent.headless", "posthouse.agent.tui")
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -55,7 +55,7 @@ def live(runtime_root: Path, beats: int | None = None) -> int:
     *beats* is where its keeper hears its heartbeat; None without a keeper.
     """
     try:
-        lock = private_folder(roll.folder_of(runtime_root)) / gh.LOCK
+        lock = private_folder(host_registry.folder_of(runtime_root)) / gh.LOCK
         with locks.hold(lock, wait_seconds=_LOCK_SECONDS):
             _run(runtime_root, beats)
     except locks.LockHeld as held:
@@ -85,7 +85,7 @@ def _run(runtime_root: Path, beats: int | None) -> None:
 
 
 async def _serve(runtime_root: Path, beats: int | None) -> None:
-    from posthouse.gateway import serving
+    from posthouse.gateway import assembly
     from posthouse.gateway.host.control import Control, listen
     from posthouse.gateway.host.host import Host
 
@@ -93,7 +93,7 @@ async def _serve(runtime_root: Path, beats: int | None) -> None:
     loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="host"))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    log = running_log.open_log(roll.folder_of(runtime_root) / gh.LOG, on_rotate=serving.move_output)
+    log = process_log.open_log(host_registry.folder_of(runtime_root) / gh.LOG, on_rotate=assembly.move_output)
     background = Supervisor(log)
     if beats is not None:
         background.keep("heartbeat", partial(keeper.beat, beats))
@@ -102,14 +102,14 @@ async def _serve(runtime_root: Path, beats: int | None) -> None:
     log.info("host started", extra={"pid": os.getpid()})
     resuming = background.keep("taking up gateways", host.resume)
     await stopping.wait()
-    exiting.end_within(_STOP_SECONDS)
+    bounded_exit.end_within(_STOP_SECONDS)
     server.close()
     resuming.cancel()
     await host.close()
     log.info("host stopped", extra={"pid": os.getpid()})
     await background.stop()
-    running_log.close_log(log)
-    exiting.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
+    process_log.close_log(log)
+    bounded_exit.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
 
 
 def _allow_many_files() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from posthouse.attaching import calling, roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import strict
 from posthouse.errors import PosthouseError
 from posthouse.gateway.host.host import Host
+from posthouse.gateway_lifecycle import host_client, host_registry
 from posthouse.support import ownership
 
 _QUESTION_SECONDS = 5.0
@@ -28,10 +28,10 @@ _PEER = struct.Struct("3i")
 
 def listen(runtime_root: Path) -> socket.socket:
     """The listening socket, 0600. The caller holds the host's lock, so what lies there is a dead host's."""
-    folder = roll.folder_of(runtime_root)
+    folder = host_registry.folder_of(runtime_root)
     (folder / gh.SOCKET).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-    with calling.socket_path(folder) as path:
+    with host_client.socket_path(folder) as path:
         listener.bind(path)
     (folder / gh.SOCKET).chmod(0o600)
     listener.listen(_BACKLOG)

@@ -4,10 +4,10 @@ import asyncio
 import logging
 from pathlib import Path
 
-from posthouse.attaching import roll
 from posthouse.contracts import gateway_host as gh
 from posthouse.errors import InvalidInput
-from posthouse.gateway.host.tenant import AlreadyServed, Tenant
+from posthouse.gateway.host.hosted_gateway import AlreadyServed, Tenant
+from posthouse.gateway_lifecycle import host_registry
 from posthouse.sessions.session import SessionNotFound
 from posthouse.support import crashpoints
 
@@ -30,7 +30,7 @@ class Host:
 
     async def resume(self) -> None:
         """Serve again what was served last. Returns when each has been tried once; none waits for another."""
-        seats = await asyncio.to_thread(roll.read, self._runtime_root)
+        seats = await asyncio.to_thread(host_registry.read, self._runtime_root)
         for seat in seats:
             if seat.gateway_root not in self._tenants:  # an earlier try may have died half-way
                 self._tenants[seat.gateway_root] = Tenant(seat, self._log)
@@ -63,7 +63,7 @@ class Host:
         """Serve it no more. When this returns its lock is free, and it is off the roll."""
         tenant = self._tenants.pop(seat.gateway_root, None)
         async with self._changing:
-            await asyncio.to_thread(roll.remove, self._runtime_root, seat.gateway_root)
+            await asyncio.to_thread(host_registry.remove, self._runtime_root, seat.gateway_root)
         crashpoints.reach("gateway off the roll")
         if tenant is not None:
             await tenant.leave()
@@ -79,7 +79,7 @@ class Host:
     async def _take_in(self, seat: gh.Seat) -> Tenant:
         async with self._changing:
             # On the roll first: a host that dies now takes it up again.
-            await asyncio.to_thread(roll.add, self._runtime_root, seat)
+            await asyncio.to_thread(host_registry.add, self._runtime_root, seat)
         crashpoints.reach("gateway on the roll")
         if seat.gateway_root not in self._tenants:  # two callers may have asked for it
             self._tenants[seat.gateway_root] = Tenant(seat, self._log)

@@ -12,7 +12,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.mailbox import MailTrouble
 from posthouse.queue import QueueFull
 from posthouse.web import app as web
-from posthouse.web.door import Door, Refusal
+from posthouse.web.access import Door, Refusal
 from posthouse.web.token import proof
 
 #: Not the notifier's, which are `/v1/mail-notifier`.

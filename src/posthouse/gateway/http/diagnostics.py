@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from posthouse.errors import PosthouseError
 from posthouse.gateway.diagnostics import Diagnostics, Level, NoDiagnostics
-from posthouse.support.running_log import OWN_FIELDS
+from posthouse.support.process_log import OWN_FIELDS
 
 #: Of the problems of a body; the rest adds nothing.
 _MAX_TOLD = 10

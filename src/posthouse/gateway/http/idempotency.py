@@ -3,7 +3,7 @@
 import re
 
 from posthouse.queue import MAX_KEY_LENGTH
-from posthouse.web.refusals import InvalidBody, problem
+from posthouse.web.error_responses import InvalidBody, problem
 from posthouse.web.route import Addressed
 
 _NAME = "idempotency-key"

@@ -10,7 +10,7 @@ from posthouse.gateway.http import stream as stream_routes
 from posthouse.gateway.mail import routes as mail_routes
 from posthouse.gateway.mail.notifier import routes as notifier_routes
 from posthouse.gateway.receipts import routes as receipt_routes
-from posthouse.gateway.receipts.repeats import key_of
+from posthouse.gateway.receipts.idempotency import key_of
 from posthouse.gateway.reminders import routes as reminder_routes
 from posthouse.gateway.service import Gateway
 from posthouse.web.route import Addressed, Route

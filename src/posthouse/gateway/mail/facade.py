@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.contracts.manifest import Mailbox
-from posthouse.gateway.mail import shown
+from posthouse.gateway.mail import view
 from posthouse.mailbox import Answer, Draft, Filter, Flags, Message, Note, Transport
 
 
@@ -33,7 +33,7 @@ class Facade:
             "message_count": len(messages),
             "open_count": sum(one.archived is not True for one in messages),
             "unread_count": sum(one.unread is True for one in messages),
-            "messages": [shown.message(one, with_body=wanted.include_body) for one in messages],
+            "messages": [view.message(one, with_body=wanted.include_body) for one in messages],
         }
 
     def peek(self, message_ref: str, *, box: str | None = None) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Facade:
 
     def thread(self, ref: str, *, limit: int | None = None) -> dict[str, Any]:
         """The conversation of which *ref* is the thread or any message."""
-        thread_ref = self.transport.peek(ref).thread_ref if shown.is_message(ref) else ref
+        thread_ref = self.transport.peek(ref).thread_ref if view.is_message(ref) else ref
         messages = self.transport.thread(thread_ref or ref, limit=limit)
         return {**self._several("thread", messages), "thread_ref": thread_ref}
 
@@ -76,7 +76,7 @@ class Facade:
             **self._whose(),
             "operation": "save_attachment",
             "path": str(saved.path),
-            "attachment": shown.attachment(saved.attachment),
+            "attachment": view.attachment(saved.attachment),
         }
 
     def _whose(self) -> dict[str, Any]:
@@ -88,10 +88,10 @@ class Facade:
         }
 
     def _one(self, operation: str, message: Message) -> dict[str, Any]:
-        return {**self._whose(), "operation": operation, "message": shown.message(message, with_body=True)}
+        return {**self._whose(), "operation": operation, "message": view.message(message, with_body=True)}
 
     def _several(
         self, operation: str, messages: Sequence[Message], *, with_body: bool = True
     ) -> dict[str, Any]:
-        listed: Sequence[Mapping[str, Any]] = [shown.message(one, with_body=with_body) for one in messages]
+        listed: Sequence[Mapping[str, Any]] = [view.message(one, with_body=with_body) for one in messages]
         return {**self._whose(), "operation": operation, "message_count": len(listed), "messages": listed}

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from posthouse.contracts import gateway_mail_http as wire
-from posthouse.gateway.mail import orders
+from posthouse.gateway.mail import operations
 from posthouse.gateway.mail.facade import Facade
 from posthouse.gateway.service import Gateway
 from posthouse.web.route import Route
@@ -24,7 +24,7 @@ async def mail_status(gateway: Gateway, _: None) -> wire.MailStatus:
 
 
 async def list_mail(gateway: Gateway, asked: wire.ListMail) -> wire.MailList:
-    wanted = orders.filter_of(asked)
+    wanted = operations.filter_of(asked)
     return wire.MailList.model_validate(await gateway.mail.desk.ask("list", lambda mail: mail.list(wanted)))
 
 
@@ -37,22 +37,22 @@ async def read_mail(gateway: Gateway, asked: wire.OneMail) -> wire.MailMessage:
 
 
 async def send_mail(gateway: Gateway, asked: wire.SendMail) -> wire.MailAction:
-    draft = orders.draft_of(asked)
+    draft = operations.draft_of(asked)
     return await _action(gateway, "send", lambda mail: mail.send(draft))
 
 
 async def post_mail(gateway: Gateway, asked: wire.PostMail) -> wire.MailAction:
-    note = orders.note_of(asked)
+    note = operations.note_of(asked)
     return await _action(gateway, "post", lambda mail: mail.post(note))
 
 
 async def reply_mail(gateway: Gateway, asked: wire.ReplyMail) -> wire.MailAction:
-    answer = orders.answer_of(asked)
+    answer = operations.answer_of(asked)
     return await _action(gateway, "reply", lambda mail: mail.reply(answer))
 
 
 async def mark_mail(gateway: Gateway, asked: wire.MarkMail) -> wire.MailLifecycle:
-    flags = orders.flags_of(asked)
+    flags = operations.flags_of(asked)
     return await _lifecycle(gateway, "mark", lambda mail: mail.mark(asked.message_refs, flags))
 
 

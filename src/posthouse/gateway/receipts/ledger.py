@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from posthouse.driving.adapter import Ending, Step, Tell
+from posthouse.agent.adapter import Ending, Step, Tell
 from posthouse.errors import NotFound, Unavailable
 from posthouse.events.journal import Journal
 from posthouse.queue import ENDS, Passed, QueueUnavailable, Receipt, Receipts, Stage, StageName

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from posthouse.driving.acknowledgement import essence, transcript_evidence
-from posthouse.driving.adapter import Ending
+from posthouse.agent.acknowledgement import essence, transcript_evidence
+from posthouse.agent.adapter import Ending
 from posthouse.support import clock
 from posthouse.tools.tool import Exchange
 

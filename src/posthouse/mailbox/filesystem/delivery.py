@@ -12,9 +12,9 @@ from pathlib import Path
 from posthouse.contracts import mail_address
 from posthouse.contracts.mail_document import Document, Participant
 from posthouse.mailbox import front_matter
-from posthouse.mailbox.filesystem import databases, folders, locks, placing, recovery, registration
+from posthouse.mailbox.filesystem import databases, folders, locks, placement, recovery, registration
 from posthouse.mailbox.filesystem.layout import Root
-from posthouse.mailbox.filesystem.placing import Place
+from posthouse.mailbox.filesystem.placement import Place
 from posthouse.mailbox.transport import BadMail, MailboxUnusable, MailTrouble, UnknownRecipient
 from posthouse.support import crashpoints, files, ids
 
@@ -62,8 +62,8 @@ def _deliver(index: sqlite3.Connection, root: Root, staged: Path, document: Docu
     places = _checked_places(index, root, document)
     _give_name(root, staged, document)
     try:
-        placing.link_all(root, document, places)
-        placing.commit(index, root, document, places)
+        placement.link_all(root, document, places)
+        placement.commit(index, root, document, places)
     except (MailTrouble, sqlite3.Error):
         if not recovery.settle(root, staged, document):
             raise
@@ -76,7 +76,7 @@ def _checked_places(index: sqlite3.Connection, root: Root, document: Document) -
         _check_owner(index, root, one, is_sender=False)
     if databases.run(index, "has_message", message_id=document.message_id).fetchone():
         raise BadMail(f"{root.path} has a message {document.message_id} already")
-    return placing.places_of(index, document)
+    return placement.places_of(index, document)
 
 
 def _check_owner(index: sqlite3.Connection, root: Root, one: Participant, *, is_sender: bool) -> None:

@@ -10,18 +10,18 @@ from posthouse.contracts.mail_document import BadDocument, Document, Participant
 from posthouse.contracts.mail_notice import NotifyAuth, NotifyBlock
 from posthouse.mailbox.filesystem import (
     attachments,
-    composing,
+    composition,
     databases,
     delivery,
     folders,
-    opening,
+    open_root,
     reading,
-    registering,
+    register_mailbox,
     registration,
     search,
     state,
 )
-from posthouse.mailbox.filesystem.composing import Content
+from posthouse.mailbox.filesystem.composition import Content
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.registration import Registration
 from posthouse.mailbox.filesystem.state import Change, State
@@ -111,14 +111,14 @@ class FilesystemMailbox:
             to = [self._receiver(index, address) for address in draft.to]
             cc = [self._receiver(index, address) for address in draft.cc]
         return self._deliver(
-            lambda content: composing.new(me, to, content, cc=cc), draft.subject, draft.body, _extras(draft)
+            lambda content: composition.new(me, to, content, cc=cc), draft.subject, draft.body, _extras(draft)
         )
 
     def post(self, note: Note) -> Message:
-        registering.ensure_operator(self.root)
+        register_mailbox.ensure_operator(self.root)
         me = _participant(self._owner())
         return self._deliver(
-            lambda content: composing.note(delivery.operator(), me, content, note.reply_policy),
+            lambda content: composition.note(delivery.operator(), me, content, note.reply_policy),
             note.subject,
             note.body,
             _extras(note),
@@ -128,8 +128,8 @@ class FilesystemMailbox:
         parent = self._document(self._state(answer.message_ref, None))
         me = _participant(self._owner())
         sent = self._deliver(
-            lambda content: composing.answer(me, parent, content),
-            composing.reply_subject(parent.subject),
+            lambda content: composition.answer(me, parent, content),
+            composition.reply_subject(parent.subject),
             answer.body,
             _extras(answer),
         )
@@ -199,7 +199,7 @@ class FilesystemMailbox:
         return found
 
     def _receiver(self, index: sqlite3.Connection, text: str) -> Participant:
-        address = composing.addressee(text)
+        address = composition.addressee(text)
         found = registration.active(index, address)
         if found is None:
             raise UnknownRecipient(delivery.why_not(index, self.root, address))
@@ -264,7 +264,7 @@ def open_mailbox(path: Path, *, address: str, principal_id: str) -> FilesystemMa
         MailboxUnusable: The root is none, or has no such mailbox of that principal.
         MailTrouble: It can't be read.
     """
-    mailbox = FilesystemMailbox(opening.open_root(path), address, principal_id)
+    mailbox = FilesystemMailbox(open_root.open_root(path), address, principal_id)
     mailbox.check()
     databases.complete(mailbox._owner().database)
     return mailbox

@@ -14,15 +14,15 @@ from posthouse.mailbox import front_matter
 from posthouse.mailbox.filesystem import (
     databases,
     delivery,
-    opening,
+    open_root,
     reading,
-    registering,
+    register_mailbox,
     registration,
     state,
 )
 from posthouse.mailbox.filesystem import repair as repairing
 from posthouse.mailbox.filesystem.layout import Root
-from posthouse.mailbox.filesystem.registering import Registered
+from posthouse.mailbox.filesystem.register_mailbox import Registered
 from posthouse.mailbox.filesystem.registration import Registration, Removal, Wish
 from posthouse.mailbox.filesystem.repair import Report
 from posthouse.mailbox.filesystem.state import Change
@@ -57,7 +57,7 @@ def main(operation: Callable[[Path, Payload], Result]) -> int:
 
 def register(path: Path, payload: Payload) -> Result:
     wish = _wish(payload)
-    return registered(wish, registering.register(opening.open_root(path), wish))
+    return registered(wish, register_mailbox.register(open_root.open_root(path), wish))
 
 
 def registered(wish: Wish, done: Registered) -> Result:
@@ -84,7 +84,7 @@ def deregister(path: Path, payload: Payload) -> Result:
     if mode not in ("deactivate", "purge"):
         raise BadPayload(f"mode is {mode!r}; it is deactivate or purge")
     removal: Removal = "purge" if mode == "purge" else "deactivate"
-    gone = registering.deregister(opening.open_root(path), _text(payload, "address"), removal)
+    gone = register_mailbox.deregister(open_root.open_root(path), _text(payload, "address"), removal)
     return deregistered(removal, gone)
 
 
@@ -101,7 +101,7 @@ def deregistered(mode: Removal, gone: Registration) -> Result:
 
 
 def deliver(path: Path, payload: Payload) -> Result:
-    root = opening.open_root(path)
+    root = open_root.open_root(path)
     staged = _staged(root, payload)
     document = reading.load(staged)
     for name, value in mail_document.to_mapping(document).items():
@@ -117,7 +117,7 @@ def deliver(path: Path, payload: Payload) -> Result:
 
 def insert_headers(path: Path, payload: Payload) -> Result:
     """Complete a staged document: what the payload gives, then what it has, then what every message needs."""
-    root = opening.open_root(path)
+    root = open_root.open_root(path)
     staged = _staged(root, payload)
     front, body = front_matter.split(untrusted_files.read_bytes(staged))
     moment = clock.now()
@@ -141,7 +141,7 @@ def insert_headers(path: Path, payload: Payload) -> Result:
 
 
 def update_state(path: Path, payload: Payload) -> Result:
-    root = opening.open_root(path)
+    root = open_root.open_root(path)
     owner = _owner(root, _text(payload, "address"))
     listed = payload.get("message_ids", [payload.get("message_id")])
     if not isinstance(listed, list) or not listed or not all(isinstance(one, str) for one in listed):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from posthouse.contracts.mail_document import BadDocument, Document
-from posthouse.mailbox.filesystem import databases, locks, placing, reading
+from posthouse.mailbox.filesystem import databases, locks, placement, reading
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.transport import MailTrouble
 from posthouse.support import crashpoints
@@ -64,15 +64,15 @@ def settle(root: Root, staged: Path, document: Document) -> bool:
     """
     with databases.opened(root.index) as index:
         known = databases.run(index, "has_message", message_id=document.message_id).fetchone() is not None
-        places = placing.places_of(index, document)
+        places = placement.places_of(index, document)
         if known:
-            placing.link_all(root, document, places)
-            placing.fill(index, document, places)
+            placement.link_all(root, document, places)
+            placement.fill(index, document, places)
     crashpoints.reach("delivery judged")
     if known:
         staged.unlink(missing_ok=True)
     else:
-        placing.unlink_all(root, document, places)
+        placement.unlink_all(root, document, places)
     return known
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from posthouse.contracts import mail_address
 from posthouse.contracts.mail_document import BadDocument, Document
-from posthouse.mailbox.filesystem import databases, folders, locks, placing, reading, recovery, registration
+from posthouse.mailbox.filesystem import databases, folders, locks, placement, reading, recovery, registration
 from posthouse.mailbox.filesystem.databases import run, run_box
 from posthouse.mailbox.filesystem.layout import Root, local_index
 from posthouse.mailbox.filesystem.registration import Registration
@@ -140,7 +140,7 @@ def _build(
             owners = {one.address: one for one in known if one.status == "active"}
             there = {}
             for document in documents:
-                placing.enter(index, root, document, owners)
+                placement.enter(index, root, document, owners)
                 there[document.message_id] = document
         for one in known:
             _mend(root, index, one, there, report)
@@ -192,7 +192,7 @@ def _mend_rows(
     for document in missing:
         box = _shown_in(linked[document.message_id])
         is_read = box in (SENT, ARCHIVE)
-        placing.put(index, "box", document, box=box, is_read=is_read, is_archived=box == ARCHIVE)
+        placement.put(index, "box", document, box=box, is_read=is_read, is_archived=box == ARCHIVE)
         boxes[document.message_id] = box
         report.restored += 1
     for thread_id in {document.thread_id for document in missing}:
@@ -214,7 +214,7 @@ def _wanted_links(box: str, linked: set[str]) -> set[str]:
 def _mend_link(
     root: Root, index: sqlite3.Connection, owner: Registration, document: Document, box: str
 ) -> None:
-    link = placing.Place(owner, box).link(document.message_id)
+    link = placement.Place(owner, box).link(document.message_id)
     if not link.is_symlink():
         files.private_folder(link.parent)
         link.symlink_to(root.document(document.message_id, document.date))

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from posthouse.attaching import attach
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.gateway import __main__ as entry
+from posthouse.gateway_lifecycle import attach
 from posthouse.sessions.session import Session
 from posthouse.support import crashpoints
 from posthouse.testing.waiting import LIMIT_SECONDS

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from posthouse.attaching import attach, bindings
+from posthouse.gateway_lifecycle import attach, bindings
 from posthouse.support import crashpoints
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.crash.judging import Claim
@@ -19,7 +19,7 @@ from posthouse.testing.crash.life import DEATH_NOTE, Death, Life
 from posthouse.testing.crash.scenarios import SCENARIOS, Scenario, judge_prompts
 from posthouse.testing.crash.subject import Subject
 from posthouse.testing.crash.trial import ANY_MOMENT, AgentKind, Result, Steps, Trial, Verdict, Victim
-from posthouse.testing.house import house_in
+from posthouse.testing.scripted_agents import house_in
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 _DONE_SECONDS = 30.0

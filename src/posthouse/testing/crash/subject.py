@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from posthouse import tools
-from posthouse.attaching import attach
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
 from posthouse.events.journal import read_events
 from posthouse.gateway.reminders.events import LOST
+from posthouse.gateway_lifecycle import attach
 from posthouse.queue import Request, open_queue
 from posthouse.sessions import secrets
 from posthouse.sessions.session import Session
@@ -26,7 +26,7 @@ from posthouse.terminal import variable_files
 from posthouse.terminal.screen import plain
 from posthouse.testing.crash.judging import Story
 from posthouse.testing.crash.life import GatewayLife
-from posthouse.testing.house import House
+from posthouse.testing.scripted_agents import House
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
 

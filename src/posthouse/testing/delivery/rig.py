@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posthouse import tools
-from posthouse.driving import acknowledgement
+from posthouse.agent import acknowledgement
 from posthouse.errors import InvalidInput
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
@@ -21,9 +21,9 @@ from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.delivery import Delivery, Typist
 from posthouse.terminal.screen import Surface
-from posthouse.testing.companions import NoCompanions
 from posthouse.testing.delivery.judging import Attempt
 from posthouse.testing.delivery.trials import Trial
+from posthouse.testing.no_session_hooks import NoCompanions
 from posthouse.testing.tui_rig import submitted
 from posthouse.testing.waiting import LIMIT_SECONDS, NeverHappened
 from posthouse.tools.tool import Tool

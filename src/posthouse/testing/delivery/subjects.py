@@ -7,8 +7,8 @@ from pathlib import Path
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.session import Session
 from posthouse.testing import clis
+from posthouse.testing.blocking_agent import Gate
 from posthouse.testing.delivery.rig import Subject
-from posthouse.testing.gate import Gate
 from posthouse.testing.model_api import ModelApi
 from posthouse.testing.truth import TruthLog
 

@@ -1,7 +1,7 @@
 """Claude Code's command lines: the TUI's and that of a headless turn. Pure."""
 
 from posthouse.errors import InvalidInput
-from posthouse.tools.guarding import no_option
+from posthouse.tools.prompt_escaping import no_option
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
 
 _EFFORTS = ("low", "medium", "high")

@@ -6,7 +6,16 @@ from pathlib import Path
 
 from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.terminal.screen import Screen, Surface
-from posthouse.tools.claude import arguments, guard, home, hooks, install, login, surface, transcript
+from posthouse.tools.claude import (
+    arguments,
+    home,
+    hooks,
+    install,
+    login,
+    prompt_escaping,
+    surface,
+    transcript,
+)
 from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import (
     Account,
@@ -92,7 +101,7 @@ class ClaudeTool:
         return surface.read(screen, version)
 
     def guard(self, prompt: str) -> str:
-        return guard.guard(prompt)
+        return prompt_escaping.guard(prompt)
 
     def transcript(self, home: Path, working_directory: Path) -> Path | None:
         return transcript.newest(home, working_directory)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.terminal.screen import Screen, Surface
-from posthouse.tools.codex import arguments, guard, home, hooks, install, login, surface, transcript
+from posthouse.tools.codex import arguments, home, hooks, install, login, prompt_escaping, surface, transcript
 from posthouse.tools.tool import (
     Account,
     Chat,
@@ -91,7 +91,7 @@ class CodexTool:
         return surface.read(screen)
 
     def guard(self, prompt: str) -> str:
-        return guard.guard(prompt)
+        return prompt_escaping.guard(prompt)
 
     def transcript(self, home: Path, working_directory: Path) -> Path | None:
         return transcript.newest(home, working_directory)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from posthouse.tools.gemini import thinking
-from posthouse.tools.guarding import no_option
+from posthouse.tools.prompt_escaping import no_option
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder, UnsafePrompt
 
 _MODES: Mapping[Permissions, str] = {"ask": "default", "edits": "auto_edit", "all": "yolo"}

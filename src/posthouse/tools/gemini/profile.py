@@ -6,7 +6,7 @@ from pathlib import Path
 from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.terminal.screen import Screen, Surface
 from posthouse.tools.gemini import arguments, home, install, login, surface, transcript
-from posthouse.tools.gemini.guard import guard
+from posthouse.tools.gemini.prompt_escaping import guard
 from posthouse.tools.tool import (
     Account,
     Chat,

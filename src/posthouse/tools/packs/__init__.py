@@ -4,8 +4,8 @@ Owns the form of a pack, which pack serves which version, and reading a screen w
 tool's own folder, with the captures that prove them.
 """
 
+from posthouse.tools.packs.catalog import NoPack, Served, pack_for, packs_of
 from posthouse.tools.packs.pack import BadPack, Pack
 from posthouse.tools.packs.reader import read
-from posthouse.tools.packs.shelf import NoPack, Served, pack_for, packs_of
 
 __all__ = ["BadPack", "NoPack", "Pack", "Served", "pack_for", "packs_of", "read"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from posthouse.terminal.screen import Choice, ErrorKind, Outcome
-from posthouse.tools.scripted.looks import Look
+from posthouse.tools.scripted.appearance import Look
 
 #: Only errors are written in it.
 _YELLOW = "\x1b[33m"

@@ -1,7 +1,7 @@
 """What has been said on the screen so far, in the persona's look."""
 
 from posthouse.tools.scripted import cells
-from posthouse.tools.scripted.looks import Look
+from posthouse.tools.scripted.appearance import Look
 from posthouse.tools.scripted.painter import Painter
 
 _OUTPUT_LINES = 5

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from posthouse.tools.scripted import looks
-from posthouse.tools.scripted.looks import Look
+from posthouse.tools.scripted import appearance
+from posthouse.tools.scripted.appearance import Look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +52,11 @@ class Persona:
     lag_seconds: float = 0.0
 
 
-_PLAIN: Final = Persona(name="plain", look=looks.PLAIN)
+_PLAIN: Final = Persona(name="plain", look=appearance.PLAIN)
 
 _CLAUDE: Final = Persona(
     name="claude",
-    look=looks.PLAIN,
+    look=appearance.PLAIN,
     backslash_breaks_line=True,
     bang="shell",
     interrupt_withdraws=True,
@@ -67,7 +67,7 @@ _CLAUDE: Final = Persona(
 
 _CODEX: Final = Persona(
     name="codex",
-    look=looks.CODEX,
+    look=appearance.CODEX,
     enter_breaks_line_seconds=0.12,
     bang="shell even after spaces",
     unknown_command="stays",
@@ -83,7 +83,7 @@ _CODEX: Final = Persona(
 
 _GEMINI: Final = Persona(
     name="gemini",
-    look=looks.GEMINI,
+    look=appearance.GEMINI,
     enter_lost_seconds=0.2,
     backslash_breaks_line=True,
     unknown_command="prompt",

@@ -12,7 +12,7 @@ from posthouse.terminal.screen import Screen, Surface
 from posthouse.tools import settings, spool, transcripts
 from posthouse.tools.scripted import hooks, surface
 from posthouse.tools.scripted.agent import HOME_VARIABLE
-from posthouse.tools.scripted.guard import guard
+from posthouse.tools.scripted.prompt_escaping import guard
 from posthouse.tools.scripted.transcript import Transcript
 from posthouse.tools.tool import (
     Account,

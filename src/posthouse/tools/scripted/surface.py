@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from posthouse.terminal.screen import Screen, Surface, SurfaceState
-from posthouse.tools.scripted import looks, marks
-from posthouse.tools.scripted.looks import Look
+from posthouse.tools.scripted import appearance, marks
+from posthouse.tools.scripted.appearance import Look
 from posthouse.tools.scripted.marks import Marks
 
 _SGR = re.compile(r"\x1b\[([0-9;:]*)m")
@@ -19,7 +19,7 @@ _IDLE_TITLE = re.compile(r"[✳◇] ")
 _CHOICE = re.compile(r"[\s│]*[❯›●] \d+\. \S")
 _CANCEL = re.compile(r"esc to (?:cancel|quit)", re.IGNORECASE)
 _DIALOGS = {"permission": "Do you want to proceed?", "trust": "Do you trust", "question": "The agent asks"}
-_LOOKS = (looks.PLAIN, looks.GEMINI, looks.CODEX)
+_LOOKS = (appearance.PLAIN, appearance.GEMINI, appearance.CODEX)
 
 
 @dataclass(frozen=True, slots=True)

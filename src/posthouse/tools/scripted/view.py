@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from posthouse.tools.scripted import cells
+from posthouse.tools.scripted.appearance import BRAILLE, Look
 from posthouse.tools.scripted.dialog import Dialog
-from posthouse.tools.scripted.looks import BRAILLE, Look
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _MIN_COMPOSER_ROWS = 2

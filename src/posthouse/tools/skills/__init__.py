@@ -3,6 +3,6 @@
 Which folder of a home holds skills is each tool's own knowledge; when they are due is the session's.
 """
 
-from posthouse.tools.skills.installing import NAMES, install, text_of
+from posthouse.tools.skills.installation import NAMES, install, text_of
 
 __all__ = ["NAMES", "install", "text_of"]

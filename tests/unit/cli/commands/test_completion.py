@@ -6,8 +6,8 @@ import pytest
 
 from posthouse import tools
 from posthouse.cli import tree
-from posthouse.cli.call import Call
 from posthouse.cli.commands import completion
+from posthouse.cli.context import Call
 from posthouse.cli.options import Parser, Selection
 from posthouse.cli.output import Output
 from posthouse.cli.wiring import Wiring

@@ -5,7 +5,7 @@ from argparse import Namespace
 import pytest
 
 from posthouse.cli.commands.gateway import diagnostics_of
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 from posthouse.contracts.gateway_files import DiagnosticLogging
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from posthouse.cli.commands import gateway_reminders as commands
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 
 NEW = ["--title", "t", "--mode", "one_off", "--prompt", "p", "--ranking", "1", "--start-after-seconds", "5"]

@@ -9,8 +9,8 @@ import pytest
 
 from posthouse.cli import dispatch
 from posthouse.cli.wiring import Wiring
-from posthouse.contracts import coordination_files as cf
-from posthouse.coordination.keyring import TokenTaken, UnknownToken
+from posthouse.contracts import server_files as cf
+from posthouse.server.token_store import TokenTaken, UnknownToken
 
 Run = Callable[..., str]
 

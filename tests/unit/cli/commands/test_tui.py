@@ -11,7 +11,7 @@ import pytest
 
 from posthouse.cli import dispatch
 from posthouse.cli.commands import tui
-from posthouse.cli.failure import UsageError
+from posthouse.cli.error_output import UsageError
 from posthouse.cli.wiring import Wiring
 from posthouse.errors import PosthouseError
 from posthouse.tools.packs import captures

@@ -14,7 +14,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import Answer, FakeAgent, call
-from posthouse.testing.served import is_at_rest
+from posthouse.testing.running_gateways import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from posthouse.agent.adapter import AgentBusy, Prompt, PromptFailed, RunningTurn
 from posthouse.contracts.manifest import Manifest
-from posthouse.driving.adapter import AgentBusy, Prompt, PromptFailed, RunningTurn
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import Answer, FakeAgent, call
-from posthouse.testing.served import is_at_rest
+from posthouse.testing.running_gateways import is_at_rest
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]

@@ -12,7 +12,7 @@ from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import Answer, FakeAgent, call
-from posthouse.tracking.sight import Ended
+from posthouse.tracking.observation import Ended
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 STATE = "/v1/control/tui/state"

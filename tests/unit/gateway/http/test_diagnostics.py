@@ -16,7 +16,7 @@ from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
 from posthouse.sessions.session import Session
-from posthouse.support.running_log import close_log, open_log
+from posthouse.support.process_log import close_log, open_log
 from posthouse.testing.fake_mailbox import FakeMailbox
 from posthouse.testing.gateway import FakeAgent, call
 

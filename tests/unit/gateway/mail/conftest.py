@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.testing import mail_house
-from posthouse.testing.mail_house import Opened
+from posthouse.testing import gateway_with_mailbox
+from posthouse.testing.gateway_with_mailbox import Opened
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Opened:
     """Opens a gateway with a mailbox."""
-    return mail_house.opener(tmp_path)
+    return gateway_with_mailbox.opener(tmp_path)

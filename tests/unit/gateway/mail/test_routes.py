@@ -7,7 +7,7 @@ import pytest
 
 from posthouse.mailbox import BadAttachment, MailTrouble, UnsupportedMail
 from posthouse.testing.fake_mailbox import BINDING
-from posthouse.testing.mail_house import House, Opened
+from posthouse.testing.gateway_with_mailbox import House, Opened
 
 _WHOSE = {
     "schema_version": 1,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from posthouse.driving.adapter import Ending
+from posthouse.agent.adapter import Ending
 from posthouse.gateway.receipts import matching
 from posthouse.tools.tool import Exchange, Place
 

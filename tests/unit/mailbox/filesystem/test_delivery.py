@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.mailbox.filesystem import placing
-from posthouse.mailbox.filesystem.opening import open_root
+from posthouse.mailbox.filesystem import placement
+from posthouse.mailbox.filesystem.open_root import open_root
 from posthouse.mailbox.message import Draft, Filter
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -21,7 +21,7 @@ def test_a_delivery_that_is_broken_off_is_undone_by_the_next_opening(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(placing, "commit", interrupted)
+        patched.setattr(placement, "commit", interrupted)
         ada.send(Draft(to=(address_of("ben"),), subject="hello", body="a body"))
     open_root(office.root.path)
 

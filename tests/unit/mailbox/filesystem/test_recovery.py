@@ -8,7 +8,7 @@ import pytest
 
 from posthouse.mailbox import Draft, Filter
 from posthouse.mailbox.filesystem import recovery, repair
-from posthouse.mailbox.filesystem.opening import open_root
+from posthouse.mailbox.filesystem.open_root import open_root
 from posthouse.testing.mail import FilesystemOffice, address_of
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.mailbox import Draft, Filter, Flags
-from posthouse.mailbox.filesystem import cleaning, export, repair
+from posthouse.mailbox.filesystem import export, repair, stale_files
 from posthouse.mailbox.filesystem.export import ExportExists
 from posthouse.mailbox.filesystem.registration import NotRegistered
 from posthouse.testing.mail import FilesystemOffice, address_of
@@ -128,10 +128,10 @@ def test_clean_up_removes_what_belongs_to_nothing(office: FilesystemOffice) -> N
     orphan = office.root.managed / "att-0"
     orphan.mkdir()
 
-    assert cleaning.clean_up(office.root) == []
-    would = [one.path for one in cleaning.clean_up(office.root, dry_run=True, grace_seconds=-5)]
+    assert stale_files.clean_up(office.root) == []
+    would = [one.path for one in stale_files.clean_up(office.root, dry_run=True, grace_seconds=-5)]
     assert would == [staged, orphan]
     assert staged.exists()
-    cleaning.clean_up(office.root, grace_seconds=-5)
+    stale_files.clean_up(office.root, grace_seconds=-5)
     assert (staged.exists(), orphan.exists()) == (False, False)
     assert _seen(office) == _BEFORE

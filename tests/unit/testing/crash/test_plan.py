@@ -5,7 +5,7 @@ from posthouse.testing.crash.trial import ANY_MOMENT
 
 #: What is not on the way of a request, and the tests that kill processes there.
 ELSEWHERE = {
-    "coordination/turns/": "tests/integration/coordination/test_turn_crashes.py",
+    "server/turns/": "tests/integration/server/test_turn_crashes.py",
     "gateway/host/": "tests/integration/gateway/test_host.py",
     "mailbox/": "tests/integration/mailbox",
     "sessions/": "tests/integration/sessions/test_crash_walk.py",

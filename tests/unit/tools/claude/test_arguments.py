@@ -6,7 +6,7 @@ import pytest
 
 from posthouse.tools.claude import arguments
 from posthouse.tools.claude.arguments import BadReasoningLevel
-from posthouse.tools.guarding import LooksLikeOption
+from posthouse.tools.prompt_escaping import LooksLikeOption
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
 
 ID = "0d3f7a52-8c51-4c1e-9d0e-0d7a7b1f2c3d"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.tools.gemini import arguments
-from posthouse.tools.guarding import LooksLikeOption
+from posthouse.tools.prompt_escaping import LooksLikeOption
 from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder, UnsafePrompt
 
 LAUNCH = Launch(home=Path("/h"), working_directory=Path("/w"), role_name="scribe")

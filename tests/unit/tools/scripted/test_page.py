@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from posthouse.tools.scripted import looks
+from posthouse.tools.scripted import appearance
 from posthouse.tools.scripted.page import Page
 from posthouse.tools.scripted.painter import Painter
 from posthouse.tools.scripted.view import Frame
@@ -43,7 +43,7 @@ def terminal() -> Iterator[Terminal]:
 
 def test_an_answer_is_finished_line_by_line(terminal: Terminal) -> None:
     """Whole lines scroll up for good; the last one stays live until the end."""
-    page = Page(terminal.painter, looks.PLAIN, banner="banner")
+    page = Page(terminal.painter, appearance.PLAIN, banner="banner")
     page.say("one")
     page.say(" two\nthree")
     assert page.tail == "  three"
@@ -58,7 +58,7 @@ def test_an_answer_is_finished_line_by_line(terminal: Terminal) -> None:
 
 def test_what_a_tool_gives_is_shown_in_part(terminal: Terminal) -> None:
     """A person sees the first lines and how many more there are."""
-    page = Page(terminal.painter, looks.PLAIN, banner="banner")
+    page = Page(terminal.painter, appearance.PLAIN, banner="banner")
     page.tool("seq 7")
     page.tool_output("1\n2\n3\n4\n5\n6\n7")
     rows = terminal.written().replace("\x1b[K", "").split("\r\n")
@@ -68,7 +68,7 @@ def test_what_a_tool_gives_is_shown_in_part(terminal: Terminal) -> None:
 
 def test_nothing_is_written_when_nothing_changed(terminal: Terminal) -> None:
     """An idle screen costs no byte."""
-    Page(terminal.painter, looks.PLAIN, banner="banner")
+    Page(terminal.painter, appearance.PLAIN, banner="banner")
 
     assert "banner" in terminal.written()
     assert terminal.written() == ""
@@ -76,6 +76,6 @@ def test_nothing_is_written_when_nothing_changed(terminal: Terminal) -> None:
 
 def test_a_row_as_wide_as_the_screen_keeps_its_last_cell(terminal: Terminal) -> None:
     """Erasing behind a full row would erase its end."""
-    Page(terminal.painter, looks.PLAIN, banner="x" * terminal.painter.columns)
+    Page(terminal.painter, appearance.PLAIN, banner="x" * terminal.painter.columns)
 
     assert "x" * terminal.painter.columns + "\r\n" in terminal.written()

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from posthouse.terminal.screen import Choice, Screen, Surface
-from posthouse.tools.scripted import dialog, looks, surface, view
-from posthouse.tools.scripted.looks import Look
+from posthouse.tools.scripted import appearance, dialog, surface, view
+from posthouse.tools.scripted.appearance import Look
 from posthouse.tools.scripted.view import Place, View
 
-LOOKS = {"plain": looks.PLAIN, "codex": looks.CODEX, "gemini": looks.GEMINI}
+LOOKS = {"plain": appearance.PLAIN, "codex": appearance.CODEX, "gemini": appearance.GEMINI}
 SIZES = [(120, 40), (40, 12)]
 
 

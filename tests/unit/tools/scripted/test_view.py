@@ -5,11 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posthouse.tools.scripted import cells, dialog, looks, view
+from posthouse.tools.scripted import appearance, cells, dialog, view
 from posthouse.tools.scripted.view import Place, View
 
 IDLE = View(
-    look=looks.PLAIN,
+    look=appearance.PLAIN,
     place=Place(folder="proj", path="/proj", model="m"),
     columns=40,
     rows=12,
@@ -64,11 +64,11 @@ def test_a_draft_is_wrapped_and_the_cursor_goes_with_it() -> None:
     rows=st.integers(6, 50),
     draft=st.text(alphabet="ab 你\n", max_size=300),
     active=st.booleans(),
-    look=st.sampled_from([looks.PLAIN, looks.CODEX, looks.GEMINI]),
+    look=st.sampled_from([appearance.PLAIN, appearance.CODEX, appearance.GEMINI]),
     asks=st.booleans(),
 )
 def test_a_frame_fits_its_screen(
-    columns: int, rows: int, draft: str, active: bool, look: looks.Look, asks: bool
+    columns: int, rows: int, draft: str, active: bool, look: appearance.Look, asks: bool
 ) -> None:
     """No size of window and no draft makes the live part overflow."""
     frame = view.frame(

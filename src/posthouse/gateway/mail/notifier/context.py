@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from posthouse import tools
 from posthouse.errors import InvalidInput, PosthouseError
-from posthouse.gateway.control import settling
+from posthouse.gateway.context import Surroundings
+from posthouse.gateway.control import preparation
 from posthouse.gateway.control.tui import TuiControl
-from posthouse.gateway.surroundings import Surroundings
 from posthouse.queue import Past, Settings
 from posthouse.queue.notifier import Outcome
 from posthouse.terminal.screen import ChatDiagnostic, Surface
@@ -127,4 +127,4 @@ class ContextKeeper:
     async def _typed(self, command: str) -> None:
         async with self._gateway.slot.work("a command before a mail prompt", within_seconds=_SLOT_SECONDS):
             self._gateway.changed()
-            await settling.run_command(command, self._gateway, self._tui)
+            await preparation.run_command(command, self._gateway, self._tui)

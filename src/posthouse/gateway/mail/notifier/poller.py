@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Literal
 
 from posthouse.errors import PosthouseError
+from posthouse.gateway.context import Surroundings
 from posthouse.gateway.control.tui import TuiControl
-from posthouse.gateway.mail.desk import MailDesk, NoMailbox
+from posthouse.gateway.mail.mailbox_pool import MailDesk, NoMailbox
 from posthouse.gateway.mail.notifier import notices, pacing, readiness, wake_prompt
 from posthouse.gateway.mail.notifier.context import ContextKeeper
-from posthouse.gateway.surroundings import Surroundings
 from posthouse.mailbox import INBOX, Filter, Message, UnsupportedMail
 from posthouse.queue import Past, Poll, Request, Settings, WakeRule, Wakes
 from posthouse.queue.notifier import Outcome

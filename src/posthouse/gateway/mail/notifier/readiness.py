@@ -2,9 +2,9 @@
 
 import asyncio
 
-from posthouse.gateway.control import settling
+from posthouse.gateway.context import Surroundings
+from posthouse.gateway.control import preparation
 from posthouse.gateway.control.tui import TuiControl
-from posthouse.gateway.surroundings import Surroundings
 
 
 async def busy_reason(gateway: Surroundings, tui: TuiControl) -> str | None:
@@ -35,10 +35,10 @@ def _gateway_reason(gateway: Surroundings) -> str | None:
 
 async def _tui_reason(tui: TuiControl) -> str | None:
     belief = await tui.look()
-    if settling.is_promptable(belief) and (left := tui.seconds_to_stability()) > 0:
+    if preparation.is_promptable(belief) and (left := tui.seconds_to_stability()) > 0:
         await asyncio.sleep(left)
         belief = await tui.look()
-    if not settling.is_promptable(belief):
+    if not preparation.is_promptable(belief):
         facts = belief.surface
         return f"the TUI is not submit-ready: turn {belief.turn.phase}, ready posture {facts.posture}"
     return "the TUI does not stand still" if tui.seconds_to_stability() > 0 else None

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from posthouse.driving.adapter import Prompt
+from posthouse.agent.adapter import Prompt
 from posthouse.gateway.mail.notifier import context
 from posthouse.support import clock
 from posthouse.testing.gateway import FakeAgent
-from posthouse.testing.mail_house import House, Opened
+from posthouse.testing.gateway_with_mailbox import House, Opened
 from posthouse.tools.codex.profile import TOOL as CODEX
 from posthouse.tools.packs import captures
 from posthouse.tools.scripted.profile import TOOL

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from posthouse.gateway.mail.notifier import alarm
+from posthouse.gateway.mail.notifier import operator_alert
 from posthouse.mailbox import MailTrouble, NotifyBlock
-from posthouse.testing.mail_house import House, Opened
-from posthouse.testing.served import is_at_rest
+from posthouse.testing.gateway_with_mailbox import House, Opened
+from posthouse.testing.running_gateways import is_at_rest
 
 _ENABLE = {"interval_seconds": 3600}
 
@@ -232,7 +232,7 @@ def test_the_operator_hears_of_mail_that_nobody_reads(house: Opened) -> None:
         for _ in range(4):
             polled = await there.gateway.mail.poller.poll()
             assert polled.mail is not None
-            await alarm.tell_operator(polled.mail, 2, around, desk)
+            await operator_alert.tell_operator(polled.mail, 2, around, desk)
             await _carried_out(there)
         sent = await there.ask("POST", "/v1/mail/list", {"box": "sent", "include_body": True})
         return [(one["to"][0]["address"], one["subject"]) for one in sent.body["messages"]]

@@ -1,0 +1,31 @@
+"""Work that holds the slot and shows no turn yet: what an interrupt acts on between the two."""
+
+import asyncio
+
+from posthouse.agent.adapter import AgentAdapter
+from posthouse.gateway.slot import Slot
+
+_LOOK_AGAIN_SECONDS = 0.05
+
+
+class Beginning:
+    """The turn that the holder of the slot is about to begin, and no later one."""
+
+    turn_id: str | None = None
+
+    def __init__(self, adapter: AgentAdapter, slot: Slot) -> None:
+        self._adapter = adapter
+        self._slot = slot
+        self._work = slot.work_number
+
+    async def interrupt(self) -> bool:
+        """Interrupt the turn as soon as it shows. False: the work ended without one."""
+        while self._is_same():
+            turn = await self._adapter.running_turn()
+            if turn is not None and self._is_same():
+                return await turn.interrupt()
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+        return False
+
+    def _is_same(self) -> bool:
+        return self._work is not None and self._slot.work_number == self._work

@@ -1,0 +1,146 @@
+"""Which way a prompt for a TUI takes, and when it takes none."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from posthouse import tools
+from posthouse.agent.adapter import AgentBusy, Unproven
+from posthouse.clients.connections import Answer
+from posthouse.errors import PosthouseError
+from posthouse.gateway_lifecycle import gateway_lock
+from posthouse.server.gateways import Gateways, LiveGateway, NoLiveGateway
+from posthouse.server.member import Member
+from posthouse.server.observation.tui_observer import Eye
+from posthouse.server.observation.tui_observers import Eyes
+from posthouse.server.requests.tui import TuiRequests
+from posthouse.server.turns.agent_turns import NotOperable
+from posthouse.sessions.session import Session
+from posthouse.support import files, locks
+from posthouse.testing.gateway import FakeAgent
+from posthouse.testing.members import member_of
+
+
+class FakeGateway:
+    async def ask(self, *_: Any, **__: Any) -> Answer:
+        return Answer(status=202, headers=(), body=b'{"request_id": "gwreq-1"}')
+
+
+@dataclass
+class FakeGateways:
+    """Has a gateway from the *n*th question on."""
+
+    after: int
+    asked: int = field(default=0)
+
+    async def needed(self, _: Member) -> LiveGateway:
+        self.asked += 1
+        if self.asked <= self.after:
+            raise NoLiveGateway("it is stuck")
+        return cast(LiveGateway, FakeGateway())
+
+
+NEVER = 10**6
+
+
+@pytest.fixture
+def member(made_session: Session) -> Member:
+    return member_of(made_session, backend="local_interactive")
+
+
+def asking(
+    agent: FakeAgent,
+    gateways: FakeGateways,
+    work: Callable[[TuiRequests], Coroutine[Any, Any, Any]],
+    *,
+    ready_seconds: float = 60,
+) -> Any:
+    """What *work* comes to, with requests for that agent."""
+
+    async def run() -> Any:
+        eyes = Eyes(make=lambda _: Eye(agent, tools.load("scripted")))
+        try:
+            return await work(TuiRequests(cast(Gateways, gateways), eyes, ready_seconds=ready_seconds))
+        finally:
+            await eyes.close()
+
+    return asyncio.run(run())
+
+
+def ready() -> FakeAgent:
+    agent = FakeAgent(is_headless=False)
+    agent.appear()
+    return agent
+
+
+def test_a_gateway_that_came_meanwhile_gets_the_prompt(member: Member, made_session: Session) -> None:
+    """Nothing is typed beside it."""
+    agent = ready()
+    told = asking(agent, FakeGateways(after=1), lambda asked: asked.prompt(member, made_session, "hi"))
+
+    assert (told, agent.received) == ("accepted by the gateway as gwreq-1", [])
+
+
+def test_a_gateway_that_owns_the_session_and_is_stuck_is_not_passed_by(
+    member: Member, made_session: Session
+) -> None:
+    """Its process holds its folder, so that nobody else types; neither prompts nor interrupts."""
+    agent = ready()
+    agent.work_on()
+    files.private_folder(made_session.gateway_root / "run")
+    with locks.hold(made_session.gateway_root / gateway_lock.LOCK):
+        for work in (
+            lambda asked: asked.prompt(member, made_session, "hi"),
+            lambda asked: asked.interrupt(member, made_session),
+        ):
+            with pytest.raises(NoLiveGateway, match="it is stuck"):
+                asking(agent, FakeGateways(after=NEVER), work)
+
+    assert agent.received == []
+
+
+@pytest.mark.parametrize("failure", [AgentBusy("another program types"), Unproven("nothing proves it")])
+def test_what_the_agent_did_not_surely_take_is_unavailable(
+    member: Member, made_session: Session, failure: PosthouseError
+) -> None:
+    """The words say whether something was typed; 409 is for headless turns."""
+    agent = ready()
+    agent.failure = failure
+
+    with pytest.raises(NotOperable, match=str(failure)):
+        asking(agent, FakeGateways(after=NEVER), lambda asked: asked.prompt(member, made_session, "hi"))
+
+
+def test_a_busy_agent_without_a_queue_is_given_up_on(member: Member, made_session: Session) -> None:
+    """One waits for the agent, the other for the first; both are told that nothing was typed."""
+    agent = ready()
+    agent.show("active")
+    agent.be_busy()
+
+    async def twice(asked: TuiRequests) -> list[Any]:
+        prompts = [asked.prompt(member, made_session, text) for text in ("one", "two")]
+        return await asyncio.gather(*prompts, return_exceptions=True)
+
+    refused = asking(agent, FakeGateways(after=NEVER), twice, ready_seconds=0.2)
+
+    assert [type(one) for one in refused] == [NotOperable, NotOperable]
+    assert any("not ready within 0.2 s (working); nothing was typed" in str(one) for one in refused)
+    assert all("nothing was typed" in str(one) for one in refused)
+    assert agent.received == []
+
+
+def test_prompts_are_typed_one_after_the_other(member: Member, made_session: Session) -> None:
+    """Whichever comes second waits until the first was taken."""
+    agent = ready()
+
+    async def twice(asked: TuiRequests) -> list[Any]:
+        prompts = [asked.prompt(member, made_session, text) for text in ("one", "two")]
+        return await asyncio.gather(*prompts)
+
+    told = asking(agent, FakeGateways(after=NEVER), twice)
+
+    assert told == ["the agent took it; no gateway was asked"] * 2
+    assert sorted(prompt.text for prompt in agent.received) == ["one", "two"]
