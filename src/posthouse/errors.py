@@ -9,12 +9,18 @@ from types import MappingProxyType
 
 
 class PosthouseError(Exception):
-    """Anything this system says no with. The message is meant for the person who asked."""
+    """Base of all expected errors. The message is for the person who made the request."""
 
     #: A stable word for programs; the message is for people.
     code = "error"
     #: What programs are told beside the message, by name.
     facts: Mapping[str, object] = MappingProxyType({})
+
+    def __init__(self, *arguments: object, code: str | None = None) -> None:
+        """Take the message, and a *code* of its own where no caller needs a class of its own."""
+        super().__init__(*arguments)
+        if code is not None:
+            self.code = code
 
 
 class InvalidInput(PosthouseError):
