@@ -17,8 +17,8 @@ _COMPONENTS = {"queue", "tracking", "sessions", "turns", "mailbox", "sandbox", "
 #: What processes with a door share.
 _SERVED = {"events", "web"}
 #: Components put together for more than one process.
-_JOINED = {"driving", "attaching"}
-_PROCESSES = {"gateway", "coordination", "channels", "dashboard"}
+_JOINED = {"agent", "gateway_lifecycle"}
+_PROCESSES = {"gateway", "server", "channels", "dashboard"}
 
 #: What each package may import besides itself.
 _MAY_IMPORT = {

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCH = Path(__file__).parents[3] / "bench" / "coordination.py"
+BENCH = Path(__file__).parents[3] / "bench" / "server.py"
 
 
 def test_turns_are_accounted_for_although_the_server_is_killed() -> None:

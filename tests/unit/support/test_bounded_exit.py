@@ -6,11 +6,11 @@ import sys
 _BLOCKED = """
 import os, sys, threading
 from concurrent.futures import ThreadPoolExecutor
-from posthouse.support import exiting
+from posthouse.support import bounded_exit
 
 read, write = os.pipe()
 ThreadPoolExecutor(1, thread_name_prefix="stuck").submit(os.read, read, 1)
-exiting.end_within(0.1, code=int(sys.argv[1]))
+bounded_exit.end_within(0.1, code=int(sys.argv[1]))
 """
 
 
