@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from posthouse.events.journal import Journal
-from posthouse.events.readers import Audience
+from posthouse.events.readers import EventReaders
 from posthouse.testing import leftovers
-from posthouse.web.event_stream import encoded, everything
+from posthouse.web.event_stream import encode_items, everything
 
 _EVENTS = 20_000
 #: Events that come at once, as a busy gateway has them.
@@ -27,16 +27,16 @@ _GOALS = {1: 3.0, 50: 60.0}
 async def _cost(readers: int, count: int, folder: Path) -> float:
     """Seconds of CPU for one event."""
     journal = Journal(folder / f"events-{readers}.jsonl")
-    audience = Audience(journal)
+    event_readers = EventReaders(journal)
     heard = [0] * readers
 
     async def follow(index: int) -> None:
-        reader = audience.join(None)
+        reader = event_readers.add_reader(None)
         while heard[index] < count:
             told = await reader.next()
-            encoded(told, everything)
+            encode_items(told, everything)
             heard[index] += len(told)
-        audience.leave(reader)
+        event_readers.remove_reader(reader)
 
     following = [asyncio.create_task(follow(index)) for index in range(readers)]
     await asyncio.sleep(0)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway_lifecycle import attach
-from posthouse.gateway_lifecycle.session_hooks import Companions
+from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
 from posthouse.queue import Request, open_queue
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
@@ -129,7 +129,7 @@ def _benches(folder: Path) -> Iterator[tuple[Bench, Bench]]:
     """The two gateways' sessions, each in the middle of a turn that does not end."""
     roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
     registry, server = Registry(roots.registry), Server(str(folder / "tmux"))
-    agents = Agents(roots, registry, server, Companions())
+    agents = Agents(roots, registry, server, GatewaySessionHooks())
     asyncio.run(_fill(folder / "template.sqlite"))
     made: list[Bench] = []
     try:
@@ -141,7 +141,7 @@ def _benches(folder: Path) -> Iterator[tuple[Bench, Bench]]:
     finally:
         for bench in made:
             attach.detach(bench.session, registry)
-            Companions().end_turn(bench.session)
+            GatewaySessionHooks().end_turn(bench.session)
         Tmux(server).run("kill-server")
 
 

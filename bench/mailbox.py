@@ -24,10 +24,10 @@ from pathlib import Path
 
 from posthouse.contracts import mail_document
 from posthouse.contracts.mail_document import Document, Participant
-from posthouse.mailbox import Draft, Filter, Flags, front_matter
+from posthouse.mailbox import Draft, Flags, MailFilter, front_matter
 from posthouse.mailbox.filesystem import databases, placement, registration
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
-from posthouse.mailbox.filesystem.placement import Place
+from posthouse.mailbox.filesystem.placement import Projection
 from posthouse.testing import leftovers
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -129,12 +129,12 @@ def fill(folder: Path, size: int) -> Filled:
         owners = [registration.required(index, office.root, box.address) for box in (sender, hub)]
         for owner, name in zip(owners, ("sent_box", "hub_box"), strict=True):
             stack.enter_context(databases.attached(index, owner.database, name))
-        places = [Place(owners[0], "sent"), Place(owners[1], "inbox")]
+        places = [Projection(owners[0], "sent"), Projection(owners[1], "inbox")]
         with databases.transaction(index):
             for number in range(size):
                 document = _document(begun + timedelta(seconds=number * 7), f"{_BODY} ticket{number:06d}")
                 _write(office, document, places)
-                placement.catalogue(index, office.root, document, places)
+                placement.insert_with_projections(index, office.root, document, places)
                 placement.put(index, "sent_box", document, box="sent", is_read=True)
                 placement.put(index, "hub_box", document, box="inbox", is_read=False)
     return Filled(size=size, sender=sender, hub=hub)
@@ -153,7 +153,7 @@ def _document(moment: datetime, body: str) -> Document:
     )
 
 
-def _write(office: FilesystemOffice, document: Document, places: list[Place]) -> None:
+def _write(office: FilesystemOffice, document: Document, places: list[Projection]) -> None:
     path = office.root.document(document.message_id, document.date)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(front_matter.encode(document))
@@ -163,16 +163,16 @@ def _write(office: FilesystemOffice, document: Document, places: list[Place]) ->
 
 def measure(filled: Filled, medians: Medians, *, repeats: int, list_all: bool) -> None:
     """One round on one mailbox."""
-    refs = [message.message_ref for message in filled.hub.find(Filter(limit=repeats))]
+    refs = [message.message_ref for message in filled.hub.find(MailFilter(limit=repeats))]
     draft = Draft(to=(filled.hub.address,), subject="bench", body=_BODY)
-    medians.add(_LIST, filled.size, _cpu(lambda _: filled.hub.find(Filter(limit=10)), repeats))
+    medians.add(_LIST, filled.size, _cpu(lambda _: filled.hub.find(MailFilter(limit=10)), repeats))
     medians.add(_MARK, filled.size, _cpu(lambda n: filled.hub.mark([refs[n]], Flags(answered=True)), repeats))
     medians.add(_SEND, filled.size, _cpu(lambda _: filled.sender.send(draft), repeats))
     filled.sender.send(draft)
     medians.add(_AFTER, filled.size, _cpu(lambda _: _found(filled), 1))
     medians.add(_SEARCH, filled.size, _cpu(lambda _: _found(filled), repeats))
     if list_all:
-        medians.add(_ALL, filled.size, _cpu(lambda _: filled.hub.find(Filter()), 1))
+        medians.add(_ALL, filled.size, _cpu(lambda _: filled.hub.find(MailFilter()), 1))
 
 
 def _found(filled: Filled) -> None:

@@ -29,14 +29,14 @@ from posthouse.agent.tui import TuiAdapter
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.contracts.manifest import TmuxSurface
 from posthouse.gateway.control.tui import TuiControl
-from posthouse.gateway.control.tui_history import TuiStory
+from posthouse.gateway.control.tui_history import TuiEventWriter
 from posthouse.sessions import publication
 from posthouse.sessions import session as sessions
 from posthouse.terminal import pane as panes
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import NoServer, Server, Tmux
 from posthouse.testing import leftovers, painter, running_gateways
-from posthouse.tracking.tracker import Belief
+from posthouse.tracking.tracker import TuiState
 
 _POLL_SECONDS = 0.5
 _START_SECONDS = 120.0
@@ -160,9 +160,9 @@ async def _track(folder: Path) -> None:
         session = sessions.read(next(root.rglob("manifest.json")))
         adapter = TuiAdapter(session)
         attach = publication.attach_of(session)
-        control = TuiControl(adapter, attach, TrackingTimings(), story=TuiStory(_Silent()))
-        control.listen(_Noted(folder / f"{root.name}.published").note)
-        await adapter.open(control.seen)
+        control = TuiControl(adapter, attach, TrackingTimings(), events=TuiEventWriter(_Silent()))
+        control.subscribe(_Noted(folder / f"{root.name}.published").note)
+        await adapter.open(control.observe)
     (folder / _STARTED).touch()
     await asyncio.Event().wait()
 
@@ -185,8 +185,8 @@ class _Noted:
         self._descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._state = ""
 
-    def note(self, belief: Belief) -> None:
-        self.see(belief.verdict.state)
+    def note(self, belief: TuiState) -> None:
+        self.see(belief.inferred.state)
 
     def see(self, state: str) -> None:
         if state != self._state:

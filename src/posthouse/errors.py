@@ -1,6 +1,6 @@
-"""The root error and its five families, by what the caller does next.
+"""The base error and its five families, grouped by what the caller does next.
 
-Leaves live beside the contract they belong to. HTTP statuses and exit codes are two tables at
+Leaf classes live beside the contract they belong to. HTTP statuses and exit codes are two tables at
 the two edges.
 """
 
@@ -11,13 +11,13 @@ from types import MappingProxyType
 class PosthouseError(Exception):
     """Base of all expected errors. The message is for the person who made the request."""
 
-    #: A stable word for programs; the message is for people.
+    #: A stable word for programs.
     code = "error"
-    #: What programs are told beside the message, by name.
+    #: Further fields of the error response, by name.
     facts: Mapping[str, object] = MappingProxyType({})
 
     def __init__(self, *arguments: object, code: str | None = None) -> None:
-        """Take the message, and a *code* of its own where no caller needs a class of its own."""
+        """*code* replaces the class's code, for errors that no caller catches by class."""
         super().__init__(*arguments)
         if code is not None:
             self.code = code

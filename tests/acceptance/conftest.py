@@ -15,7 +15,7 @@ import pytest
 
 from posthouse.cli import servers
 from posthouse.errors import PosthouseError
-from posthouse.gateway_lifecycle.session_hooks import Companions
+from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -102,11 +102,11 @@ class Commands:
             mailbox=self.folder / "mailbox",
         )
         server = Server(self.environment["POSTHOUSE_TMUX_SOCKET"])
-        agents = Agents(roots, Registry(roots.registry), server, Companions())
+        agents = Agents(roots, Registry(roots.registry), server, GatewaySessionHooks())
         for agent in agents.registered():
             with suppress(PosthouseError):  # a test may leave one that nobody can stop
                 agents.stop(agent)
-        servers.end(roots.runtime)
+        servers.stop(roots.runtime)
         self.tmux("kill-server")
 
 

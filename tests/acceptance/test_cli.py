@@ -42,7 +42,8 @@ def test_errors_are_json_for_programs(posthouse: "Commands") -> None:
     assert json.loads(done.stderr) == {
         "error": {
             "code": "agent_not_found",
-            "message": "no agent is called 'nobody'; there is none yet: `posthouse agents launch --help`",
+            "message": "no agent is called 'nobody'; "
+            "there are no agents yet: `posthouse agents launch --help`",
         }
     }
 
@@ -102,7 +103,7 @@ def test_doctor_is_content_with_python_and_tmux(posthouse: "Commands", tmp_path:
 
     assert done.returncode == 0, done.stderr
     assert "podman: not installed. It would enable the sandbox for unattended work." in done.stdout
-    assert f"registry  not made yet  {posthouse.folder}/registry" in done.stdout
+    assert f"registry  not created yet  {posthouse.folder}/registry" in done.stdout
     assert "agents: 0 live, 0 with a gateway" in done.stdout
 
 
@@ -172,4 +173,4 @@ def test_doctor_says_when_a_clis_screens_are_read_by_an_older_pack(
 
     done = posthouse.run("doctor", more={"PATH": f"{folder}:{os.environ['PATH']}"})
 
-    assert "pack claude 2.1 is the nearest to 9.9.9, which nobody recorded" in done.stdout
+    assert "pack claude 2.1 is the nearest to 9.9.9, which has no pack" in done.stdout

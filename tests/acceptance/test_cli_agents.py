@@ -97,7 +97,7 @@ def test_the_exit_code_tells_the_outcome(posthouse: "Commands") -> None:
     assert (failed.returncode, json.loads(failed.stdout)["outcome"]) == (10, "failed")
     assert (timed_out.returncode, timed_out.stderr) == (
         124,
-        "one: timed out: it is still at work; the agent goes on\n",
+        "one: timed out: the turn is still running\n",
     )
     assert interrupt["disposition"] == "accepted"
     assert waiting.returncode == 11
@@ -126,9 +126,9 @@ def test_a_name_that_is_taken_is_explained_and_nothing_is_touched(posthouse: "Co
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
-        f"error: agent 'one' is there already (scripted, healthy, id {first['agent_id']}); "
-        "nothing was touched. Start it again with `posthouse agents relaunch one`, "
-        "or end and forget it by adding --replace\n"
+        f"error: agent 'one' already exists (scripted, healthy, id {first['agent_id']}); "
+        "nothing was changed. Start it again with `posthouse agents relaunch one`, "
+        "or replace it by adding --replace\n"
     )
     assert [one["manifest_path"] for one in after] == [first["manifest_path"]]
     assert replaced["manifest_path"] != first["manifest_path"]
@@ -254,9 +254,9 @@ def test_a_prompt_that_still_waits_is_not_said_to_be_at_work(posthouse: "Command
 
     assert (waited.returncode, waited.stderr) == (
         124,
-        "one: timed out: it waits in the queue until the agent is ready\n",
+        "one: timed out: the request is still queued\n",
     )
-    assert state["evidence"].startswith("a person scrolls in its terminal")
+    assert state["evidence"].startswith("its terminal is in copy mode")
 
 
 @pytest.mark.ordinary_user

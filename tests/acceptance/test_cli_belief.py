@@ -76,8 +76,8 @@ def test_a_question_is_shown_answered_and_from_then_on_answered_by_rule(agent: A
     agent.asked("once more [[permission echo asked]]")
     listed = posthouse.ok("agents", "list")
 
-    assert quiet == "nothing is asked; the agent is ready\n"
-    assert (nothing.returncode, "nothing is asked" in nothing.stderr) == (1, True)
+    assert quiet == "no dialog is open; the agent is ready\n"
+    assert (nothing.returncode, "no dialog is open" in nothing.stderr) == (1, True)
     assert shown == "blocked: question\n> 1. red\n  2. blue\n"
     assert (wrong.returncode, "1. red; 2. blue" in wrong.stderr) == (1, True)
     assert (other.returncode, "the open dialog is 'question'" in other.stderr) == (1, True)
@@ -87,7 +87,7 @@ def test_a_question_is_shown_answered_and_from_then_on_answered_by_rule(agent: A
         {"number": 2, "label": "blue", "selected": False},
     )
     assert always.startswith("answered permission: Yes (the agent is ")
-    assert always.endswith("; from now on without asking\n")
+    assert always.endswith("; kept as a rule\n")
     assert rules == "permission: Yes\n"
     assert by_rule.endswith("so\n")
     assert forgotten["rules"] == []
@@ -109,7 +109,7 @@ def test_a_queue_that_a_limit_holds_goes_on_when_the_user_says_so(agent: Agent) 
 
     kinds = [json.loads(line)["kind"] for line in events.read_text().splitlines()]
     assert (early.returncode, "nothing to resume" in early.stderr) == (1, True)
-    assert (held, resumed, done) == ("accepted", "the queue goes on\n", "completed")
+    assert (held, resumed, done) == ("accepted", "the queue is resumed\n", "completed")
     assert [kind for kind in kinds if kind.startswith("limit")] == ["limited", "limit_over"]
 
 
@@ -129,7 +129,7 @@ def test_hooks_that_keep_contradicting_the_screen_are_told_to_the_doctor(agent: 
     drifting = json.loads(posthouse.run("doctor", "--json").stdout)["drifting"]
     shown = posthouse.run("doctor").stdout
 
-    words = "a hook says that the turn is over, and the screen that it runs"
+    words = "a hook reports the end of the turn, but the screen shows it running"
     assert before == []
     assert (belief["decided_by"], belief["disagreements"]) == (["hook", "screen"], 3)
     assert (_says(belief)["hook"], _says(belief)["screen"]) == ("ended", "active")
@@ -150,7 +150,7 @@ def test_a_cli_that_no_pack_was_made_for_is_told_to_the_doctor(posthouse: "Comma
 
     shown = posthouse.run("doctor", more={"PATH": path}).stdout
 
-    assert "claude: pack claude 2.1 is the nearest to 2.99.0, which nobody recorded\n" in shown
+    assert "claude: pack claude 2.1 is the nearest to 2.99.0, which has no pack\n" in shown
 
 
 def _says(belief: Any) -> dict[str, str]:

@@ -109,7 +109,9 @@ def test_started_twice_it_says_so_and_what_it_says_works(demo: Demo) -> None:
     again = demo.posthouse.ok("demo", "down")
 
     assert second.returncode == 0
-    assert second.stderr == f"the demo runs already (process {process.pid}); stop it with `./run down`\n"
+    assert second.stderr == (
+        f"the demo is already running (process {process.pid}); stop it with `./run down`\n"
+    )
     assert f"  ./run {shlex.join(_MAIL)}\n" in second.stdout
     assert "  ./run agents prompt demo-tui --wait 'hello [[say hi there]]'\n" in second.stdout
     assert curl.stdout == '"answer":"hi there"\n', curl.stderr

@@ -59,8 +59,8 @@ def test_a_secret_is_kept_and_never_shown(posthouse: "Commands") -> None:
 
     assert secret.startswith("whsec_")
     assert secret not in json.dumps(made) + listed + failed.stdout + failed.stderr
-    assert (failed.returncode, "could not be told: not reached" in failed.stderr) == (1, True)
-    assert (wrong.returncode, "not 'sometimes'" in wrong.stderr) == (2, True)
+    assert (failed.returncode, "could not be notified: not reached" in failed.stderr) == (1, True)
+    assert (wrong.returncode, "invalid --on 'sometimes'" in wrong.stderr) == (2, True)
 
 
 def test_doctor_names_who_could_not_be_told(posthouse: "Commands") -> None:
@@ -70,8 +70,8 @@ def test_doctor_names_who_could_not_be_told(posthouse: "Commands") -> None:
     reached = posthouse.json(*add, "http://127.0.0.1:8/")
     failing = posthouse.json(*add, "http://127.0.0.1:9/")
     kept = TargetFiles(Path(failing["secret_file"]).parent.parent)
-    kept.keep_state(reached["target_id"], _state("delivered", "200"))
-    kept.keep_state(failing["target_id"], _state("given_up", "not reached"))
+    kept.save_state(reached["target_id"], _state("delivered", "200"))
+    kept.save_state(failing["target_id"], _state("given_up", "not reached"))
 
     told, shown = posthouse.json("doctor")["untold"], posthouse.ok("doctor")
     (kept.folder / tf.TARGETS).write_text("{")
@@ -79,7 +79,7 @@ def test_doctor_names_who_could_not_be_told(posthouse: "Commands") -> None:
 
     name = failing["target_id"]
     assert told == [{"agent": "one", "target_id": name, "detail": "not reached"}]
-    assert f"one: {name} could not be told the last time: not reached" in shown
+    assert f"one: {name} the last delivery failed: not reached" in shown
     assert [(one["target_id"], "can't be read" in one["detail"]) for one in broken] == [(None, True)]
 
 

@@ -37,14 +37,14 @@ def test_a_screen_is_recorded_with_a_persons_words_and_checked(posthouse: "Comma
         "read": {"state": "ready"},
         "same": True,
     }
-    assert right == "captures read as a person read them: 1\n"
+    assert right == "captures classified as expected: 1\n"
     assert (again.returncode, "--force replaces it" in again.stderr) == (1, True)
     assert (wrong["read"], wrong["same"]) == ({"state": "ready"}, False)
     assert (found.returncode, [each["capture"] for each in json.loads(found.stdout)["wrong"]]) == (
         1,
         ["other"],
     )
-    assert (unasked.returncode, "--state is needed" in unasked.stderr) == (2, True)
+    assert (unasked.returncode, "--state is required" in unasked.stderr) == (2, True)
     assert sorted(path.name for path in (posthouse.folder / "captures").iterdir()) == [
         "expected.json",
         "idle.ansi",

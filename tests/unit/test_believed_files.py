@@ -17,14 +17,14 @@ from tests.unit.sessions.test_externals import FAR
 from posthouse.contracts import external_agents
 from posthouse.contracts import gateway_host as gh
 from posthouse.errors import PosthouseError
-from posthouse.gateway.context import Surroundings
-from posthouse.gateway.control.answer_rules import AnswerRules
+from posthouse.gateway.context import GatewayContext
+from posthouse.gateway.control.answer_rules import DialogAutoResponder
 from posthouse.gateway.notifications.targets import TargetFiles
 from posthouse.gateway_lifecycle import bindings, host_registry
 from posthouse.server import token_store
 from posthouse.sessions import brain, overlay_trust, publication, roots, secrets
 from posthouse.sessions import session as sessions
-from posthouse.sessions.externals import Externals
+from posthouse.sessions.externals import ExternalAgents
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.session import Session
 from posthouse.support import files
@@ -81,7 +81,7 @@ def _secret(folder: Path) -> Believed:
 
 
 def _roll(folder: Path) -> Believed:
-    host_registry.add(folder, gh.Seat(gateway_root="/g"))
+    host_registry.add(folder, gh.HostRegistryEntry(gateway_root="/g"))
     return Believed(
         folder / "gateway-host" / "gateways.json",
         lambda: [one.gateway_root for one in host_registry.read(folder)],
@@ -96,10 +96,9 @@ def _answer_rules(folder: Path) -> Believed:
         log = logging.getLogger("test")
 
     # Reading needs the log alone.
-    gateway = cast("Surroundings", Logging())
-    return Believed(
-        path, lambda: [one.dialog for one in AnswerRules(gateway, cast("Any", None), folder).listed().rules]
-    )
+    gateway = cast("GatewayContext", Logging())
+    responder = DialogAutoResponder(gateway, cast("Any", None), folder)
+    return Believed(path, lambda: [one.dialog for one in responder.rules().rules])
 
 
 def _launch_env(folder: Path) -> Believed:
@@ -132,27 +131,27 @@ def _current_instance(folder: Path) -> Believed:
     with server_with_gateways.claimed(session, 4321):
         content = path.read_bytes()
     files.write_whole(path, content, durable=False)
-    return Believed(path, lambda: getattr(bindings.recorded(session), "port", None))
+    return Believed(path, lambda: getattr(bindings.read_instance(session), "port", None))
 
 
 def _external_record(folder: Path) -> Believed:
-    externals = Externals(folder)
+    externals = ExternalAgents(folder)
     externals.register(FAR, "t0ken")
     path = externals.folder / FAR.external_agent_id / "record.json"
     return Believed(path, lambda: [one.local_name for one in externals.records()])
 
 
 def _external_token(folder: Path) -> Believed:
-    externals = Externals(folder)
+    externals = ExternalAgents(folder)
     externals.register(FAR, "t0ken")
     path = externals.folder / FAR.external_agent_id / external_agents.TOKEN
     return Believed(path, lambda: externals.token(FAR.external_agent_id))
 
 
 def _server_token(folder: Path) -> Believed:
-    ring = token_store.Keyring(folder)
+    ring = token_store.TokenStore(folder)
     made = ring.create("ci", "admin")
-    return Believed(made.path, lambda: list(token_store.read(ring)[0].scopes.values()))
+    return Believed(made.path, lambda: list(token_store.read_scopes(ring)[0].scopes.values()))
 
 
 def _trust_record(folder: Path) -> Believed:

@@ -1,6 +1,6 @@
-"""Agents as processes drive them, one module for each way of running: `tui`, `headless` and `managed`.
+"""Adapters that drive a running agent: `tui`, `headless` and `server_owned`.
 
-`adapter` is the contract. Owns watching an agent and giving it prompts; who may, and when, is the caller's.
+`adapter` is the contract. Owns observing an agent and giving it prompts; the caller owns admission.
 """
 
 from typing import TYPE_CHECKING
@@ -15,42 +15,37 @@ if TYPE_CHECKING:
     from posthouse.support.supervision import Supervisor
 
 
-class UnsupportedBackend(InvalidInput):
-    """Sessions of that backend are recognised, but not driven."""
-
-    code = "unsupported_backend"
-
-
 def for_gateway(
     session: "Session", metadata: "BackendMetadata", background: "Supervisor | None" = None
 ) -> "AgentAdapter":
-    """The adapter by which a gateway drives *session*: through the server that *metadata* names, if it does.
+    """The adapter of a gateway for *session*; it goes through the owning server if *metadata* names one.
 
-    *background* restarts what the adapter runs in the background, and says when that dies.
+    *background* supervises the adapter's background tasks: restarts them and logs failures.
 
     Raises:
-        UnsupportedBackend: There is none for its backend.
+        InvalidInput: The backend can't be driven (`unsupported_backend`).
     """
     is_owned = session.manifest.is_headless and metadata.managed_agent_ref is not None
     if not is_owned or metadata.managed_api_base_url is None or metadata.managed_agent_ref is None:
-        return of(session, background)
-    from posthouse.agent.server_owned import ManagedAdapter, Owner
+        return for_session(session, background)
+    from posthouse.agent.server_owned import ServerOwnedAdapter, TurnServer
 
-    return ManagedAdapter(
-        session, Owner(metadata.managed_api_base_url, metadata.managed_agent_ref), background
+    return ServerOwnedAdapter(
+        session, TurnServer(metadata.managed_api_base_url, metadata.managed_agent_ref), background
     )
 
 
-def of(session: "Session", background: "Supervisor | None" = None) -> "AgentAdapter":
-    """The adapter for *session*, which its caller drives itself; *background* as for a gateway.
+def for_session(session: "Session", background: "Supervisor | None" = None) -> "AgentAdapter":
+    """The adapter for *session* when the caller drives it directly; *background* as in `for_gateway`.
 
     Raises:
-        UnsupportedBackend: There is none for its backend.
+        InvalidInput: The backend can't be driven (`unsupported_backend`).
     """
     manifest = session.manifest
     if manifest.backend not in MAINTAINED:
-        raise UnsupportedBackend(
-            f"backend {manifest.backend} is only shown, never driven: start a new session"
+        raise InvalidInput(
+            f"backend {manifest.backend} is read-only: start a new session",
+            code="unsupported_backend",
         )
     if manifest.is_headless:
         from posthouse.agent.headless import HeadlessAdapter

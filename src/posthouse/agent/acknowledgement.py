@@ -1,4 +1,4 @@
-"""Whether the agent itself says that it has a prompt: its transcript, or a hook that reported in."""
+"""Detects that the agent acknowledged a prompt, from its transcript or a hook report."""
 
 import re
 import unicodedata
@@ -13,38 +13,38 @@ from posthouse.support.inotify import FolderWatch
 from posthouse.tools import spool
 from posthouse.tools.tool import Exchange, Tool
 
-#: Reports that nobody will ask for any more.
+#: Hook reports kept per session; older ones are removed.
 _KEPT_REPORTS = 200
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\ufeff]")
 
 
-class Proof(Protocol):
-    """The agent's own word that it has a prompt."""
+class Acknowledgement(Protocol):
+    """Evidence from the agent that it received a prompt."""
 
     @property
     def is_command(self) -> bool:
-        """Whether it was no prompt, but a command of the CLI, of which nothing tells."""
+        """Whether the text is a command of the CLI, which leaves no evidence."""
 
     @property
     def evidence(self) -> Mapping[str, Any] | None:
-        """What was seen; None while nothing was."""
+        """The evidence found; None before there is any."""
 
-    def is_there(self) -> bool:
-        """Look now."""
+    def check(self) -> bool:
+        """Look for evidence now; whether there is any."""
 
 
-class Assumed:
-    """For commands: no transcript tells of them."""
+class AssumedAcknowledgement:
+    """For commands, which appear in no transcript."""
 
     is_command = True
     evidence = None
 
-    def is_there(self) -> bool:
+    def check(self) -> bool:
         return True
 
 
-class Told:
-    """Whether a text that is about to be typed has been taken since this was made."""
+class PromptAcknowledgement:
+    """Detects a typed text's acknowledgement. Create it before typing; earlier evidence does not count."""
 
     is_command = False
 
@@ -54,46 +54,46 @@ class Told:
         self._home = Path(manifest.launch_plan.home_selector.home_path)
         self._directory = Path(manifest.working_directory)
         self._reports = session.root / spool.FOLDER
-        self._wanted = essence(text)
-        self._before = len(self._exchanges())
-        self._already = _prune(self._reports)
+        self._expected = normalize_prompt(text)
+        self._count_before = len(self._exchanges())
+        self._seen_reports = _prune(self._reports)
         self.evidence: Mapping[str, Any] | None = None
 
-    def is_there(self) -> bool:
-        self.evidence = self.evidence or self._reported() or self._written()
+    def check(self) -> bool:
+        self.evidence = self.evidence or self._from_hook() or self._from_transcript()
         return self.evidence is not None
 
-    def _reported(self) -> Mapping[str, Any] | None:
+    def _from_hook(self) -> Mapping[str, Any] | None:
         for path, report in spool.read(self._reports):
-            if path not in self._already and self._tool.meaning(report) == "submitted":
+            if path not in self._seen_reports and self._tool.turn_signal(report) == "submitted":
                 prompt = self._tool.submitted_prompt(report)
-                if prompt is None or essence(prompt) == self._wanted:
+                if prompt is None or normalize_prompt(prompt) == self._expected:
                     return {"source": "hook", "hook": report.event, "at_utc": report.at_utc}
         return None
 
-    def _written(self) -> Mapping[str, Any] | None:
+    def _from_transcript(self) -> Mapping[str, Any] | None:
         found = self._exchanges()
-        if len(found) <= self._before:
+        if len(found) <= self._count_before:
             return None
         return transcript_evidence(found[-1])
 
     def _exchanges(self) -> list[Exchange]:
-        """Every exchange of the newest conversation that began with this very text."""
-        told = self._tool.exchanges(self._home, self._directory)
-        return [exchange for exchange in told if essence(exchange.prompt) == self._wanted]
+        """Exchanges of the newest conversation whose prompt equals this text."""
+        exchanges = self._tool.exchanges(self._home, self._directory)
+        return [exchange for exchange in exchanges if normalize_prompt(exchange.prompt) == self._expected]
 
 
 def transcript_evidence(exchange: Exchange) -> dict[str, Any]:
-    """What proves that the agent has a prompt, by its own transcript."""
-    place = {} if exchange.place is None else asdict(exchange.place)
+    """Evidence from the agent's transcript that it received a prompt."""
+    place = {} if exchange.position is None else asdict(exchange.position)
     return {"source": "transcript", "submitted_at_utc": exchange.submitted_at_utc, **place}
 
 
 @contextmanager
-def told_at_once(session: Session, nudge: Callable[[], None]) -> Iterator[None]:
-    """Call *nudge* whenever a hook reports in during the body.
+def wake_on_hook(session: Session, nudge: Callable[[], None]) -> Iterator[None]:
+    """Call *nudge* on every hook report during the body.
 
-    A joined session has no hooks: whoever waits looks by time alone.
+    A joined session has no hooks; the caller's polling has to suffice.
     """
     try:
         watch = FolderWatch(session.root / spool.FOLDER, nudge)
@@ -107,14 +107,14 @@ def told_at_once(session: Session, nudge: Callable[[], None]) -> Iterator[None]:
 
 
 def _prune(folder: Path) -> frozenset[Path]:
-    """The reports that wait, after the oldest were removed: hooks write on when no gateway lives."""
+    """Remove the oldest reports (hooks write even without a gateway) and return those present."""
     found = [path for path, _ in spool.read(folder)]
     for path in found[:-_KEPT_REPORTS]:
         path.unlink(missing_ok=True)
     return frozenset(found)
 
 
-def essence(text: str) -> str:
-    """What every CLI keeps of a prompt: some compose characters, drop invisible ones, change white space."""
+def normalize_prompt(text: str) -> str:
+    """Normalise for comparison: CLIs compose characters, drop invisible ones and change white space."""
     visible = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
     return " ".join(visible.split())

@@ -1,4 +1,4 @@
-"""The contract of one running agent, as whoever drives it sees it."""
+"""The contract of one running agent."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,78 +8,76 @@ from posthouse.errors import Conflict, InvalidInput, Unavailable
 
 if TYPE_CHECKING:  # the command line drives adapters too, and must not pay for pydantic
     from posthouse.contracts.gateway_http import ChatMode
-    from posthouse.terminal.keys import Key, Literal_
+    from posthouse.terminal.keys import Key, LiteralText
     from posthouse.tools.tool import Exchange
-    from posthouse.tracking.observation import Sight
+    from posthouse.tracking.observation import Observation
 
 Connectivity = Literal["connected", "unavailable"]
 Eligibility = Literal["ready", "unknown", "not_ready"]
 
 
 class AgentGone(Unavailable):
-    """The agent's terminal or program is not there; the message says which."""
+    """The agent's terminal or program is gone; the message states which."""
 
     code = "agent_gone"
 
 
 class AgentBusy(Conflict):
-    """The agent took nothing just now; it may be asked again once it is ready."""
+    """The agent accepted nothing; retry once it is ready."""
 
     code = "agent_busy"
 
 
 class PromptFailed(Conflict):
-    """The agent did not carry the prompt out, or nobody can prove that it did."""
+    """The agent did not complete the prompt, or its completion can't be confirmed."""
 
     code = "prompt_failed"
 
 
-class Unproven(PromptFailed):
-    """The prompt was typed, and nothing proves that the agent took it, or that it did not."""
+class PromptUnconfirmed(PromptFailed):
+    """The prompt was typed; whether the agent accepted it is unknown."""
 
     code = "unproven"
 
 
-class NoRawInput(InvalidInput):
-    """Each turn of a headless agent is a program of its own; there is nobody to type to."""
-
-    code = "no_raw_input"
-
-    def __init__(self) -> None:
-        super().__init__("raw keys are for TUIs; this agent is headless: give it a prompt")
+def no_raw_input() -> InvalidInput:
+    """The error for raw keys sent to a headless agent, which has no terminal input."""
+    return InvalidInput(
+        "raw keys are for TUIs; this agent is headless: give it a prompt", code="no_raw_input"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """What is known of the agent at one moment."""
+class AgentStatus:
+    """Status of the agent at one moment."""
 
     connectivity: Connectivity
     eligibility: Eligibility
-    #: Which program or session it is; None while it is not there.
+    #: Identifies the program or session; None while unavailable.
     instance_id: str | None = None
-    #: Our own launch or relaunch started this very instance: the manifest names it.
+    #: Whether the manifest names this instance, so that our launch or relaunch started it.
     is_known: bool = False
-    #: Why it is unavailable, for a person.
+    #: Human-readable reason why it is unavailable.
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """One prompt with everything that was asked for it."""
+    """One prompt with its options."""
 
     text: str
     turn_id: str | None = None
-    #: None: the session's own pinned conversation.
+    #: None: the session's pinned conversation.
     chat_mode: "ChatMode | None" = None
     chat_id: str | None = None
     model: str | None = None
     reasoning_level: int | None = None
-    #: The one instance that may get it; None: whichever stands there.
+    #: The only instance that may receive it; None: the current one.
     instance_id: str | None = None
 
     @staticmethod
     def from_payload(payload: Mapping[str, Any]) -> "Prompt":
-        """Read the payload of a `submit_prompt` row, which was checked when it was accepted."""
+        """Read the payload of a `submit_prompt` row; it was validated on acceptance."""
         chat = payload.get("chat_session") or {}
         model = (payload.get("execution") or {}).get("model") or {}
         return Prompt(
@@ -93,44 +91,44 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """How far a prompt has come at the agent, and how that is known."""
+class PromptProgress:
+    """A stage that a prompt reached at the agent, with its evidence."""
 
     stage: Literal["typed", "submitted", "acknowledged"]
-    #: Small, and never the prompt itself.
+    #: Small; never contains the prompt.
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How the turn of a prompt ended, and how that is known."""
+class PromptResult:
+    """How the turn of a prompt ended, with its evidence."""
 
     outcome: Literal["completed", "failed", "interrupted", "unknown"]
     evidence: Mapping[str, Any] = field(default_factory=dict)
     answer: str | None = None
     error: str | None = None
-    #: Tokens in the CLI's own words, and dollars, where it tells them.
+    #: Tokens under the CLI's own keys, and dollars, where it reports them.
     usage: Mapping[str, Any] | None = None
     cost_usd: float | None = None
 
 
-#: Hears what becomes of a prompt, as soon as it is known. It must be quick and never fail.
-Tell = Callable[[Step | Ending], None]
+#: Called with each progress or result of a prompt, as soon as it is known. Must be quick and never raise.
+OnProgress = Callable[[PromptProgress | PromptResult], None]
 
 
-def unheard(_: Step | Ending) -> None:
-    """For callers who do not follow a prompt."""
+def ignore_progress(_: PromptProgress | PromptResult) -> None:
+    """For callers that do not track a prompt."""
 
 
 class RunningTurn(Protocol):
-    """What the agent was doing when somebody asked."""
+    """The turn that was running at the time of the call."""
 
     @property
     def turn_id(self) -> str | None:
-        """The headless turn's; a TUI's turns have none."""
+        """The id of a headless turn; None for a TUI."""
 
     async def interrupt(self) -> bool:
-        """Interrupt that very turn and no later one. False: it had already ended."""
+        """Interrupt this turn and no later one. False when it had already ended."""
 
 
 class AgentAdapter(Protocol):
@@ -140,66 +138,67 @@ class AgentAdapter(Protocol):
     def is_headless(self) -> bool: ...
 
     @property
-    def standing(self) -> Standing:
-        """What was last seen. Asks nobody."""
+    def status(self) -> AgentStatus:
+        """The last status, without a fresh observation."""
 
     @property
-    def sight(self) -> "Sight | None":
-        """What a TUI last showed; None for a headless agent, and before the first look. Asks nobody."""
+    def observation(self) -> "Observation | None":
+        """The last observation of a TUI; None for a headless agent and before the first one."""
 
     async def open(self, on_change: Callable[[], None]) -> None:
-        """Begin to watch the agent.
+        """Start observing the agent.
 
-        *on_change* is called whenever `standing` has changed, or what `sight` means. Returns after the
-        first look, whether or not the agent is there.
+        *on_change* is called whenever `status` or the meaning of `observation` changes. Returns after the
+        first observation, whether or not the agent is available.
         """
 
-    async def look(self) -> Standing:
-        """Look again now, for a caller about to be told that the agent is unavailable."""
+    async def refresh(self) -> AgentStatus:
+        """Observe the agent now and return its status, for example before refusing a request."""
 
     async def wait_ready(self) -> None:
-        """Return once the agent would take a prompt. Holds nothing while waiting.
+        """Return once the agent would accept a prompt. Holds no lock while waiting.
 
         Raises:
             AgentGone: It ended meanwhile.
         """
 
-    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
+    async def execute(
+        self, prompt: Prompt, *, while_busy: bool = False, on_progress: OnProgress = ignore_progress
+    ) -> None:
         """Give *prompt* to the agent.
 
-        A TUI's prompt is carried out when its submission is confirmed, a headless one when its turn
-        ended well. With *while_busy* a TUI that works may take it into its own queue. Cancelled: the
-        agent may go on with it.
+        Returns when the submission is confirmed (TUI) or when the turn completed (headless). With
+        *while_busy* a working TUI may put the prompt into its own queue. After cancellation the agent may
+        still continue with it.
 
-        *tell* hears each step once, in order. A headless turn's ending is told before this returns or
-        raises; a TUI's turn goes on, and its ending is found in `exchanges`, but for commands, of which
-        no transcript tells: their ending is told here.
+        *on_progress* gets each stage once, in order. A headless turn's result is reported before this
+        returns or raises. A TUI's turn continues, and its result appears in `exchanges`; commands appear in
+        no transcript, so their result is reported here.
 
         Raises:
-            AgentBusy: Nothing of it reached the agent, or another instance has taken its place; nothing
-                was told.
-            Unproven: It was typed and may have been taken.
-            PosthouseError: It was not carried out, or that can't be proved; the message says why.
+            AgentBusy: Nothing reached the agent, or another instance replaced it; no progress is reported.
+            PromptUnconfirmed: It was typed and may have been accepted.
+            PosthouseError: It failed, or its completion can't be confirmed.
         """
 
-    async def press(self, parts: "Sequence[Literal_ | Key]") -> None:
-        """Type raw keys, with no claim about what they do.
+    async def send_keys(self, parts: "Sequence[LiteralText | Key]") -> None:
+        """Type raw keys, with no claim about their effect.
 
         Raises:
-            NoRawInput: The agent is headless.
+            InvalidInput: The agent is headless (`no_raw_input`).
             AgentBusy: Another program was still typing after 2 s; nothing was typed.
             Conflict: The program ended or a person scrolls; earlier parts may have been typed.
             Unavailable: The terminal is gone or does not answer.
         """
 
     async def running_turn(self) -> RunningTurn | None:
-        """The turn that runs now, or None when the agent is idle or gone."""
+        """The running turn, or None when the agent is idle or gone."""
 
-    async def end_of(self, turn_id: str) -> Ending | None:
-        """How a turn that an earlier process began has ended, once it has; None when it never began."""
+    async def turn_result(self, turn_id: str) -> PromptResult | None:
+        """Wait for a turn of an earlier process and return its result; None when it never started."""
 
     async def exchanges(self) -> "Sequence[Exchange]":
-        """What a TUI's own transcript tells of its newest conversation; empty for a headless agent."""
+        """Exchanges of the newest conversation in a TUI's transcript; empty for a headless agent."""
 
     async def close(self) -> None:
-        """Stop watching. The agent goes on."""
+        """Stop observing. The agent keeps running."""

@@ -1,11 +1,11 @@
-"""Which conversation a headless agent's next prompt continues, as HTTP tells it. Pure."""
+"""Which conversation a headless agent's next prompt continues, as an HTTP response. Pure."""
 
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts.manifest import Headless
 
 
 def chat_state(headless: Headless, *, starts_new: bool = False) -> wire.ChatState:
-    """What the manifest says; with *starts_new* a gateway was told to begin a new one next time."""
+    """The manifest's state; *starts_new* adds the override that the next prompt starts a new conversation."""
     pinned = headless.session_id
     return wire.ChatState(
         current=None if pinned is None else wire.CurrentChat(id=pinned),

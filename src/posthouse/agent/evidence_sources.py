@@ -1,4 +1,4 @@
-"""What a TUI's hooks and its transcript say of its turns, read when the kernel says that they changed."""
+"""Reads a TUI's hook reports and transcript for its turns, on inotify events."""
 
 import asyncio
 import logging
@@ -9,28 +9,28 @@ from pathlib import Path
 
 from posthouse.sessions.session import Session
 from posthouse.support import clock
-from posthouse.support.debounce import Pacer
+from posthouse.support.debounce import Debouncer
 from posthouse.support.inotify import FolderWatch
 from posthouse.support.supervision import Supervisor
 from posthouse.tools import spool
 from posthouse.tools.tool import Exchange, Tool
-from posthouse.tracking.observation import Ended, Heard
+from posthouse.tracking.observation import EndedTurn, HookReport
 
 _NANOSECONDS = 1_000_000_000
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What they said last."""
+class TurnSignals:
+    """The latest signals from hooks and transcript."""
 
-    heard: Heard | None = None
-    ended: Ended | None = None
+    hook_report: HookReport | None = None
+    ended: EndedTurn | None = None
     running_since_utc: str | None = None
 
 
-class Witnesses:
-    """Hooks and transcript of one session. What was said before its program started does not count."""
+class EvidenceSources:
+    """Hooks and transcript of one session. Entries from before its program started are ignored."""
 
     def __init__(
         self,
@@ -45,28 +45,28 @@ class Witnesses:
         self._directory = Path(manifest.working_directory)
         self._spool = session.root / spool.FOLDER
         self._on_change = on_change
-        #: Logs a look at them that fails; the next change has them looked at again.
+        #: Logs a failed refresh; the next change triggers another.
         self._background = background or Supervisor(_log)
         self._since: datetime | None = None
-        self._heard_ns = 0
+        self._reports_read_ns = 0
         #: Path, size and time of what was read.
-        self._read: tuple[Path, int, int] | None = None
-        self._reading = asyncio.Lock()
-        self._pacer = Pacer(self._start_refreshing)
-        self._hooks: FolderWatch | None = None
-        self._records: FolderWatch | None = None
+        self._transcript_read: tuple[Path, int, int] | None = None
+        self._refresh_lock = asyncio.Lock()
+        self._pacer = Debouncer(self._start_refreshing)
+        self._hook_watch: FolderWatch | None = None
+        self._transcript_watch: FolderWatch | None = None
         self._watched: Path | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.told = Told()
+        self.signals = TurnSignals()
 
     @property
     def is_watching(self) -> bool:
-        """Whether changes are told; otherwise somebody has to `refresh`."""
-        return self._hooks is not None or self._records is not None
+        """Whether changes call *on_change*; otherwise the caller has to `refresh`."""
+        return self._hook_watch is not None or self._transcript_watch is not None
 
     def close(self) -> None:
         """Stop watching. A second call does nothing."""
-        for watch in (self._hooks, self._records):
+        for watch in (self._hook_watch, self._transcript_watch):
             if watch is not None:
                 watch.close()
         self._pacer.close()
@@ -74,60 +74,64 @@ class Witnesses:
             task.cancel()
 
     async def begin(self, started_at: datetime) -> None:
-        """Listen to the program that was started at *started_at*, and forget every other."""
+        """Reset to the program that was started at *started_at*."""
         self._since = started_at
-        self._heard_ns = int(started_at.timestamp() * _NANOSECONDS)
-        self._read, self.told = None, Told()
+        self._reports_read_ns = int(started_at.timestamp() * _NANOSECONDS)
+        self._transcript_read, self.signals = None, TurnSignals()
         await self.refresh()
 
     async def refresh(self) -> None:
-        """Read what is new. Costs a look at two folders when nothing is."""
-        async with self._reading:
+        """Read new entries. Without any it costs listing two folders."""
+        async with self._refresh_lock:
             if self._since is not None:
-                self._listen(await asyncio.to_thread(self._tool.transcript, self._home, self._directory))
-                self.told = await asyncio.to_thread(self._newest, self.told, self._since)
+                self._update_watches(
+                    await asyncio.to_thread(self._tool.transcript, self._home, self._directory)
+                )
+                self.signals = await asyncio.to_thread(self._newest, self.signals, self._since)
 
     def _start_refreshing(self) -> None:
-        task = self._background.spawn(self._refresh_and_tell())
+        task = self._background.spawn(self._refresh_and_notify())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _refresh_and_tell(self) -> None:
-        before = self.told
+    async def _refresh_and_notify(self) -> None:
+        before = self.signals
         await self.refresh()
-        if self.told != before:
+        if self.signals != before:
             self._on_change()
 
-    def _listen(self, path: Path | None) -> None:
-        """Watch the folders that are there by now. Without a watch, every look reads them."""
-        if self._hooks is None:
-            self._hooks = _watch(self._spool, self._pacer.hurry)
+    def _update_watches(self, path: Path | None) -> None:
+        """Watch the folders that exist now. Without a watch, every refresh reads them."""
+        if self._hook_watch is None:
+            self._hook_watch = _watch(self._spool, self._pacer.trigger)
         folder = None if path is None else path.parent
         if folder != self._watched:
-            if self._records is not None:
-                self._records.close()
-            self._records = None if folder is None else _watch(folder, self._pacer.changed)
-            self._watched = folder if self._records is not None else None
+            if self._transcript_watch is not None:
+                self._transcript_watch.close()
+            self._transcript_watch = None if folder is None else _watch(folder, self._pacer.mark_changed)
+            self._watched = folder if self._transcript_watch is not None else None
 
-    def _newest(self, before: Told, since: datetime) -> Told:
-        heard = self._newest_report() or before.heard
+    def _newest(self, before: TurnSignals, since: datetime) -> TurnSignals:
+        heard = self._newest_report() or before.hook_report
         exchanges = self._new_exchanges()
         if exchanges is None:
-            return Told(heard=heard, ended=before.ended, running_since_utc=before.running_since_utc)
+            return TurnSignals(
+                hook_report=heard, ended=before.ended, running_since_utc=before.running_since_utc
+            )
         running = exchanges[-1] if exchanges and exchanges[-1].outcome is None else None
         is_ours = running is not None and _is_after(running.submitted_at_utc, since)
-        return Told(
-            heard=heard,
+        return TurnSignals(
+            hook_report=heard,
             ended=_newest_ended(exchanges),
             running_since_utc=running.submitted_at_utc if running is not None and is_ours else None,
         )
 
-    def _newest_report(self) -> Heard | None:
-        found: Heard | None = None
-        for path, report in spool.read(self._spool, after_ns=self._heard_ns):
-            self._heard_ns = max(self._heard_ns, _made_at_ns(path))
-            if (meaning := self._tool.meaning(report)) is not None:
-                found = Heard(meaning=meaning, at=clock.parse(report.at_utc))
+    def _newest_report(self) -> HookReport | None:
+        found: HookReport | None = None
+        for path, report in spool.read(self._spool, after_ns=self._reports_read_ns):
+            self._reports_read_ns = max(self._reports_read_ns, _made_at_ns(path))
+            if (meaning := self._tool.turn_signal(report)) is not None:
+                found = HookReport(meaning=meaning, at=clock.parse(report.at_utc))
         return found
 
     def _new_exchanges(self) -> list[Exchange] | None:
@@ -135,38 +139,38 @@ class Witnesses:
         path = self._tool.transcript(self._home, self._directory)
         try:
             stat = None if path is None else path.stat()
-        except FileNotFoundError:  # the CLI removes conversations that came to nothing
+        except FileNotFoundError:  # the CLI removes empty conversations
             stat = None
         now = None if path is None or stat is None else (path, stat.st_size, stat.st_mtime_ns)
-        if now is None or now == self._read:
+        if now is None or now == self._transcript_read:
             return None
-        self._read = now
+        self._transcript_read = now
         return list(self._tool.exchanges(self._home, self._directory))
 
 
-def _newest_ended(exchanges: list[Exchange]) -> Ended | None:
+def _newest_ended(exchanges: list[Exchange]) -> EndedTurn | None:
     for exchange in reversed(exchanges):
         if exchange.outcome is not None:
-            return Ended(submitted_at_utc=exchange.submitted_at_utc, outcome=exchange.outcome)
+            return EndedTurn(submitted_at_utc=exchange.submitted_at_utc, outcome=exchange.outcome)
     return None
 
 
-def _is_after(told: str, since: datetime) -> bool:
+def _is_after(time_utc: str, since: datetime) -> bool:
     try:
-        return clock.parse(told) >= since
-    except ValueError:  # the CLI's own file, and its own way to write times
+        return clock.parse(time_utc) >= since
+    except ValueError:  # the CLI owns the file and its time format
         return False
 
 
 def _made_at_ns(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
-    except FileNotFoundError:  # somebody has just removed it
+    except FileNotFoundError:  # removed concurrently
         return 0
 
 
 def _watch(folder: Path, on_change: Callable[[], None]) -> FolderWatch | None:
     try:
         return FolderWatch(folder, on_change)
-    except OSError:  # not there yet, or the system's watches are used up: looks read it all the same
+    except OSError:  # missing, or no inotify watches left: refreshes read it anyway
         return None

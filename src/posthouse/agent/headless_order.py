@@ -1,4 +1,4 @@
-"""The headless turn that carries out a prompt: which conversation it continues, which program it runs."""
+"""Builds the headless turn for a prompt: conversation, program and options."""
 
 from msgspec import structs
 
@@ -9,22 +9,13 @@ from posthouse.contracts.manifest import Headless, Manifest
 from posthouse.sessions import conversation, start
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
-from posthouse.tools.tool import Chat, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn
 from posthouse.turns import runner
 from posthouse.turns.turn_order import Order
 
 
-class NoCurrentChat(PromptFailed):
-    """The prompt asks for the current conversation, and there is none yet."""
-
-    code = "missing_current_chat_session"
-
-    def __init__(self) -> None:
-        super().__init__("no conversation is pinned yet; ask for a new one, or leave chat_session out")
-
-
 def count_turn(session: Session) -> Session:
-    """Take the next turn index, on disk before the turn exists, so that no two turns share one."""
+    """Increment the turn index in the manifest. On disk before the turn exists, so indexes are unique."""
 
     def counted(manifest: Manifest) -> Manifest:
         if manifest.headless is None:
@@ -39,13 +30,16 @@ def choose_chat(prompt: Prompt, headless: Headless) -> Chat:
     """The conversation that *prompt* continues.
 
     Raises:
-        NoCurrentChat: It asks for the current one, and there is none.
+        PromptFailed: It asks for the current one, and none is pinned (`missing_current_chat_session`).
     """
     match prompt.chat_mode:
         case None | "auto":
             return conversation.next_chat(headless)
         case "current" if headless.session_id is None:
-            raise NoCurrentChat
+            raise PromptFailed(
+                "no conversation is pinned yet; ask for a new one, or leave chat_session out",
+                code="missing_current_chat_session",
+            )
         case "current":
             return Chat(mode="exact", id=headless.session_id)
         case "tool_last_or_new":
@@ -55,17 +49,17 @@ def choose_chat(prompt: Prompt, headless: Headless) -> Chat:
 
 
 def order_of(session: Session, prompt: Prompt) -> Order:
-    """The turn that carries out *prompt*; the manifest has already counted it.
+    """The turn order for *prompt*; `count_turn` must have counted it.
 
     Raises:
-        NoCurrentChat: As `choose_chat`.
+        PromptFailed: As `choose_chat`.
     """
     manifest = session.manifest
     if manifest.headless is None:
         raise ValueError(f"backend {manifest.backend} has no headless turns")
     program = tools.load(manifest.tool).turn_program(
         start.launch_of(session),
-        TurnOrder(
+        HeadlessTurn(
             prompt=prompt.text,
             chat=choose_chat(prompt, manifest.headless),
             model=prompt.model,

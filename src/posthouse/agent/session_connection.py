@@ -1,4 +1,4 @@
-"""The attachment to an agent's tmux session, kept for as long as there is one to attach to."""
+"""A control connection to an agent's tmux session that reconnects with backoff."""
 
 import asyncio
 import logging
@@ -13,47 +13,49 @@ from posthouse.terminal import pane as panes
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.pane import Pane
 
-#: A session that is gone may be relaunched: nobody tells us, so we look, ever more rarely.
+#: A gone session may be relaunched; polled with backoff.
 _FIRST_RETRY_SECONDS = 0.25
 _LAST_RETRY_SECONDS = 15.0
 #: A relaunch starts the program first and writes the manifest a moment later.
 _MANIFEST_LAG_SECONDS = 2.0
-_LOOK_AGAIN_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _log = logging.getLogger(__name__)
 
 
-class Link:
-    """One control client, attached again whenever the session comes back."""
+class SessionConnection:
+    """One control client, reattached whenever the session exists again."""
 
     def __init__(self, session: Session, *, output: bool, background: Supervisor | None = None) -> None:
         self._manifest_path = session.manifest_path
         self._output = output
         self.session = session
-        #: None while there is no session to be attached to.
+        #: None while not attached.
         self.client: ControlClient | None = None
-        #: Which tmux server that is: another one numbers its panes from the start again.
+        #: Pid of the tmux server; pane ids are unique only within one server.
         self.server_pid = ""
-        #: Why there is none.
-        self.reason = "nobody has looked yet"
-        #: Restarts whatever watches the agent when it dies, and reports it.
+        #: Why `client` is None.
+        self.reason = "not observed yet"
+        #: Restarts the observing task when it fails, and logs it.
         self.background = background or Supervisor(_log)
-        self._hurry = asyncio.Event()
-        self._attaching = asyncio.Lock()
-        self._keeper: asyncio.Task[None] | None = None
+        self._retry_now = asyncio.Event()
+        self._attach_lock = asyncio.Lock()
+        self._attach_task: asyncio.Task[None] | None = None
         self._is_closing = False
 
     async def attach_now(self) -> None:
-        """Attach if that is possible; whoever keeps the link does not wait for its time either."""
+        """Attach if possible, and end the current backoff of `keep_attached`."""
         await self._attach()
-        self._hurry.set()
+        self._retry_now.set()
 
-    def keep(self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]) -> None:
-        """Attach again and again until closed; *follow* runs while attached, *lost* hears of each end."""
+    def keep_attached(
+        self, follow: Callable[[ControlClient], Awaitable[None]], lost: Callable[[], None]
+    ) -> None:
+        """Reattach until closed. *follow* runs while attached; *lost* is called after each detachment."""
         name = f"observer of tmux session {self.session.tmux_session_name}"
-        self._keeper = self.background.keep(name, partial(self._attach_forever, follow, lost))
+        self._attach_task = self.background.supervise(name, partial(self._attach_forever, follow, lost))
 
     async def agent_pane(self) -> Pane | None:
-        """The pane of window 0; None when the session or the window is gone, and `reason` says why."""
+        """The pane of window 0; None when session or window is gone, with the cause in `reason`."""
         if self.client is None:
             return None
         target = f"={self.session.tmux_session_name}:0"
@@ -64,32 +66,32 @@ class Link:
             return None
         return found[0]
 
-    async def is_named(self, names: Callable[[Session], bool]) -> bool:
-        """Whether the manifest names the instance, now or a moment later."""
+    async def is_named_in_manifest(self, names: Callable[[Session], bool]) -> bool:
+        """Whether the manifest names the instance now or within 2 s."""
         deadline = asyncio.get_running_loop().time() + _MANIFEST_LAG_SECONDS
         while True:
             try:
                 self.session = sessions.read(self._manifest_path)
             except PosthouseError:
-                return False  # a manifest that can't be read names nobody
+                return False  # an unreadable manifest names no instance
             if names(self.session):
                 return True
             if asyncio.get_running_loop().time() >= deadline:
                 return False
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def close(self) -> None:
         self._is_closing = True
-        client = self.client  # ending the keeper forgets it
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.gather(self._keeper, return_exceptions=True)
+        client = self.client  # cancelling the task clears it
+        if self._attach_task is not None:
+            self._attach_task.cancel()
+            await asyncio.gather(self._attach_task, return_exceptions=True)
         if client is not None:
             await client.close()
 
     async def _attach(self) -> bool:
-        """Attach if that is possible now. The manifest is read again: a relaunch may have moved the agent."""
-        async with self._attaching:
+        """Attach if possible. Reads the manifest again: a relaunch may have moved the agent."""
+        async with self._attach_lock:
             if self.client is not None:
                 return True
             try:
@@ -125,10 +127,10 @@ class Link:
             delay = min(delay * 2, _LAST_RETRY_SECONDS)
 
     async def _follow(self, follow: Callable[[ControlClient], Awaitable[None]]) -> None:
-        """Run *follow* until the session ends. If tmux refuses it something, that ends the attachment too.
+        """Run *follow* until the session ends or a tmux command of it fails.
 
         Raises:
-            Exception: What *follow* died with; the attachment is ended.
+            Exception: *follow* failed unexpectedly; the client is detached.
         """
         assert self.client is not None
         client = self.client
@@ -137,8 +139,8 @@ class Link:
             await asyncio.wait({following, closed}, return_when=asyncio.FIRST_COMPLETED)
             error = following.exception() if following.done() else None
             if isinstance(error, PosthouseError):
-                # A command fails an instant before the end of its session is noticed.
-                await asyncio.wait({closed}, timeout=_LOOK_AGAIN_SECONDS)
+                # A command can fail just before the end of its session is noticed.
+                await asyncio.wait({closed}, timeout=_POLL_SECONDS)
             elif error is None:
                 await closed
             is_ended = closed.done()
@@ -155,9 +157,9 @@ class Link:
             raise error
 
     async def _pause(self, seconds: float) -> None:
-        self._hurry.clear()
+        self._retry_now.clear()
         try:
             async with asyncio.timeout(seconds):
-                await self._hurry.wait()
+                await self._retry_now.wait()
         except TimeoutError:
             return

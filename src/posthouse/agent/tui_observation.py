@@ -1,13 +1,13 @@
-"""What a look at a TUI's pane showed, put into one value. Pure."""
+"""Builds observations of a TUI's pane. Pure."""
 
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen, Surface, plain
-from posthouse.tracking.observation import Sight
+from posthouse.tracking.observation import Observation
 
 
-def of_screen(pane: Pane, screen: Screen, surface: Surface, names: tuple[str, ...] = ()) -> Sight:
-    """What *screen* shows, in a pane whose programs are called *names*."""
-    return Sight(
+def of_screen(pane: Pane, screen: Screen, surface: Surface, names: tuple[str, ...] = ()) -> Observation:
+    """Observation of *screen*; *names* are the matching processes of the pane."""
+    return Observation(
         reach="screen",
         pane_id=pane.pane_id,
         pane_pid=pane.pid,
@@ -18,11 +18,11 @@ def of_screen(pane: Pane, screen: Screen, surface: Surface, names: tuple[str, ..
     )
 
 
-def of_nothing(detail: str, *, is_attached: bool) -> Sight:
-    """There is no pane to look at."""
-    return Sight(reach="no_answer" if is_attached else "no_session", detail=detail)
+def of_nothing(detail: str, *, is_attached: bool) -> Observation:
+    """Observation without a pane."""
+    return Observation(reach="no_answer" if is_attached else "no_session", detail=detail)
 
 
-def of_dead(pane: Pane, detail: str) -> Sight:
-    """There is a pane, and no program in it any more."""
-    return Sight(reach="program_ended", detail=detail, pane_id=pane.pane_id, pane_pid=pane.pid)
+def of_dead(pane: Pane, detail: str) -> Observation:
+    """Observation of a pane whose program ended."""
+    return Observation(reach="program_ended", detail=detail, pane_id=pane.pane_id, pane_pid=pane.pid)

@@ -1,4 +1,4 @@
-"""A belief about a TUI as HTTP tells it. Pure."""
+"""The inferred state of a TUI as HTTP responses. Pure."""
 
 import hashlib
 from datetime import datetime
@@ -6,9 +6,9 @@ from datetime import datetime
 from posthouse.contracts import gateway_tui_http as wire
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.support import clock
-from posthouse.tracking.observation import Sight
-from posthouse.tracking.surface_facts import PROBE_ERROR, Facts
-from posthouse.tracking.tracker import Belief, Transition
+from posthouse.tracking.observation import Observation
+from posthouse.tracking.surface_facts import PROBE_ERROR, SurfaceFacts
+from posthouse.tracking.tracker import Transition, TuiState
 
 _EXCERPT_CHARS = 4000
 _HEAD_LINES = 10
@@ -16,10 +16,10 @@ _PREVIEW_CHARS = 240
 
 
 def state_of(
-    belief: Belief, session: wire.TrackedSession, *, at: datetime, timings: TrackingTimings
+    state: TuiState, session: wire.TrackedSession, *, at: datetime, timings: TrackingTimings
 ) -> wire.TerminalState:
-    """How the TUI stands at *at*."""
-    shown = snapshot_of(belief, session.tool, at=at, timings=timings)
+    """Terminal state at *at*."""
+    shown = snapshot_of(state, session.tool, at=at, timings=timings)
     return wire.TerminalState(
         terminal_id=next(iter(session.terminal_aliases), session.tracked_session_id),
         tracked_session=session,
@@ -32,40 +32,40 @@ def state_of(
         chat_context=shown.chat_context,
         chat_context_diagnostic=shown.chat_context_diagnostic,
         stability=shown.stability,
-        recent_transitions=tuple(transition_of(one) for one in belief.transitions),
+        recent_transitions=tuple(transition_of(one) for one in state.transitions),
     )
 
 
-def snapshot_of(belief: Belief, tool: str, *, at: datetime, timings: TrackingTimings) -> wire.Snapshot:
+def snapshot_of(state: TuiState, tool: str, *, at: datetime, timings: TrackingTimings) -> wire.Snapshot:
     """One entry of the history, recorded at *at*."""
-    facts, last = belief.surface, belief.turn.last.in_contract
+    facts, last = state.surface, state.turn.last.in_contract
     return wire.Snapshot(
         recorded_at_utc=clock.iso_micros(at),
         diagnostics=_diagnostics(facts),
-        probe_snapshot=None if belief.sight is None else _probe(belief.sight, belief.seen_at),
-        parsed_surface=_parsed(belief.sight, facts, tool),
+        probe_snapshot=None if state.observation is None else _probe(state.observation, state.observed_at),
+        parsed_surface=_parsed(state.observation, facts, tool),
         surface=wire.SurfaceSignals(
             accepting_input=facts.accepting, editing_input=facts.editing, ready_posture=facts.posture
         ),
-        turn=wire.TurnPhase(phase=belief.turn.phase),
+        turn=wire.TurnPhase(phase=state.turn.phase),
         last_turn=wire.LastTurn(
             result=last.result,
             source=last.source,
             updated_at_utc=None if last.at is None else clock.iso_micros(last.at),
         ),
         chat_context=facts.chat,
-        chat_context_diagnostic=_chat_diagnostic(belief.sight, tool),
+        chat_context_diagnostic=_chat_diagnostic(state.observation, tool),
         stability=wire.Stability(
-            signature=belief.signature,
-            stable=belief.is_stable(at, timings),
-            # A clock that was set back makes no negative time.
-            stable_for_seconds=max((at - belief.since).total_seconds(), 0.0),
-            stable_since_utc=clock.iso_micros(belief.since),
+            signature=state.signature,
+            stable=state.is_stable(at, timings),
+            # Never negative, even if the clock was set back.
+            stable_for_seconds=max((at - state.since).total_seconds(), 0.0),
+            stable_since_utc=clock.iso_micros(state.since),
         ),
     )
 
 
-def _diagnostics(facts: Facts) -> wire.Diagnostics:
+def _diagnostics(facts: SurfaceFacts) -> wire.Diagnostics:
     problem = None
     if facts.probe_error is not None:
         problem = wire.Problem(kind=PROBE_ERROR, message=facts.probe_error)
@@ -78,8 +78,8 @@ def _diagnostics(facts: Facts) -> wire.Diagnostics:
     )
 
 
-def _chat_diagnostic(sight: Sight | None, tool: str) -> wire.ContextDiagnostic | None:
-    surface = None if sight is None else sight.surface
+def _chat_diagnostic(observation: Observation | None, tool: str) -> wire.ContextDiagnostic | None:
+    surface = None if observation is None else observation.surface
     if surface is None or surface.chat_diagnostic is None:
         return None
     name, version = _pack(surface.pack)
@@ -92,30 +92,30 @@ def _chat_diagnostic(sight: Sight | None, tool: str) -> wire.ContextDiagnostic |
     )
 
 
-def _pack(told: str) -> tuple[str | None, str | None]:
+def _pack(label: str) -> tuple[str | None, str | None]:
     """Name and version of the pack that read a screen."""
-    name, _, version = told.partition(" ")
+    name, _, version = label.partition(" ")
     return name or None, version or None
 
 
-def _probe(sight: Sight, seen_at: datetime) -> wire.ProbeSnapshot:
-    captured = sight.text.encode(errors="replace")
+def _probe(observation: Observation, seen_at: datetime) -> wire.ProbeSnapshot:
+    captured = observation.text.encode(errors="replace")
     return wire.ProbeSnapshot(
         observed_at_utc=clock.iso_micros(seen_at),
-        pane_id=sight.pane_id,
-        pane_pid=sight.pane_pid,
+        pane_id=observation.pane_id,
+        pane_pid=observation.pane_pid,
         captured_text_hash=hashlib.sha1(captured, usedforsecurity=False).hexdigest() if captured else None,
-        captured_text_length=len(sight.text),
-        captured_text_excerpt=sight.text[-_EXCERPT_CHARS:],
-        matched_process_names=sight.process_names,
+        captured_text_length=len(observation.text),
+        captured_text_excerpt=observation.text[-_EXCERPT_CHARS:],
+        matched_process_names=observation.process_names,
     )
 
 
-def _parsed(sight: Sight | None, facts: Facts, tool: str) -> wire.ParsedSurface | None:
-    if sight is None or sight.surface is None or facts.parse != "parsed":
+def _parsed(observation: Observation | None, facts: SurfaceFacts, tool: str) -> wire.ParsedSurface | None:
+    if observation is None or observation.surface is None or facts.parse != "parsed":
         return None
-    preset, version = _pack(sight.surface.pack)
-    lines = sight.text.split("\n")
+    preset, version = _pack(observation.surface.pack)
+    lines = observation.text.split("\n")
     return wire.ParsedSurface(
         parser_family=tool,
         parser_preset_id=preset,
@@ -124,11 +124,11 @@ def _parsed(sight: Sight | None, facts: Facts, tool: str) -> wire.ParsedSurface 
         business_state=facts.business,
         input_mode=facts.input_mode,
         ui_context=facts.context,
-        normalized_projection_text=sight.text,
-        dialog_text=sight.text,
+        normalized_projection_text=observation.text,
+        dialog_text=observation.text,
         dialog_head="\n".join(lines[:_HEAD_LINES]),
         dialog_tail="\n".join(lines[-_HEAD_LINES:]),
-        operator_blocked_excerpt=sight.text[-_EXCERPT_CHARS:] if facts.input_mode == "modal" else None,
+        operator_blocked_excerpt=observation.text[-_EXCERPT_CHARS:] if facts.input_mode == "modal" else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""An agent in words and in the fields of the managed-agent contract."""
+"""Describes an agent as text and in the fields of the managed-agent contract."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from posthouse.contracts.manifest import HEADLESS
 from posthouse.contracts.registry import GatewayLocator
 from posthouse.sessions.liveness import Agent, Health
 
-_WORDS: dict[Health, tuple[str, Tone]] = {
+_HEALTH_TEXTS: dict[Health, tuple[str, Tone]] = {
     "healthy": ("alive", "good"),
     "degraded_missing_primary": ("program ended", "bad"),
     "stale_missing_session": ("session gone", "bad"),
@@ -45,7 +45,7 @@ def identity(agent: Agent) -> dict[str, Any]:
 
 
 def listed(agent: Agent) -> dict[str, Any]:
-    """Everything a listing knows: the identity, and how the agent is."""
+    """The fields of a listing: identity, health and gateway."""
     locator = gateway(agent)
     manifest = agent.session.manifest if agent.session else None
     return identity(agent) | {
@@ -70,20 +70,20 @@ def kind(agent: Agent) -> str:
 
 
 def permissions(agent: Agent) -> str | None:
-    """What the agent may do without asking; None where that is not known."""
+    """What the agent may do without asking; None if unknown."""
     if agent.session is None:
         return None
-    told = agent.session.manifest.launch_plan.metadata.get("permissions")
-    return told if isinstance(told, str) else None
+    value = agent.session.manifest.launch_plan.metadata.get("permissions")
+    return value if isinstance(value, str) else None
 
 
 def health(agent: Agent) -> Cell:
-    text, tone = _WORDS[agent.health]
+    text, tone = _HEALTH_TEXTS[agent.health]
     return Cell(text, tone)
 
 
 def gateway(agent: Agent) -> GatewayLocator | None:
-    """Where the agent's gateway listens. One that was killed is still in the record, and not here."""
+    """The address of the agent's live gateway, or None. The record of a killed one is ignored."""
     locator = agent.record.gateway
     if locator is None or agent.session is None:
         return None

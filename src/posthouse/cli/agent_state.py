@@ -1,4 +1,4 @@
-"""What one agent is doing now, and which evidence says so."""
+"""The current state of one agent, with its evidence."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,19 +16,19 @@ from posthouse.turns import runner
 Phase = Literal["ready", "active", "unknown"]
 Result = Literal["success", "interrupted", "known_failure", "none", "unknown"]
 
-_OF_TURN: dict[str, Result] = {
+_TURN_RESULTS: dict[str, Result] = {
     "completed": "success",
     "interrupted": "interrupted",
     "failed": "known_failure",
     "unknown": "known_failure",
 }
-_OF_EXCHANGE: dict[str | None, Result] = {
+_EXCHANGE_RESULTS: dict[str | None, Result] = {
     "success": "success",
     "interrupted": "interrupted",
     "error": "known_failure",
     None: "unknown",
 }
-_OF_SURFACE: dict[str, Phase] = {
+_SURFACE_PHASES: dict[str, Phase] = {
     "ready": "ready",
     "draft": "ready",
     "active": "active",
@@ -37,8 +37,8 @@ _OF_SURFACE: dict[str, Phase] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """One look at an agent."""
+class AgentObservation:
+    """The state of an agent at one moment."""
 
     phase: Phase
     evidence: str
@@ -49,60 +49,62 @@ class Observed:
     last_at_utc: str | None = None
 
 
-def observe(agent: Agent, found: Session) -> Observed:
-    """Look at the turn folders of a headless agent, or at the screen and transcript of a TUI."""
-    backend = found.manifest.backend
+def observe(agent: Agent, session: Session) -> AgentObservation:
+    """Read the turn folders of a headless agent, or the screen and transcript of a TUI."""
+    backend = session.manifest.backend
     if backend in LEGACY:
-        return Observed(phase="unknown", evidence=f"backend {backend} is only shown, never driven")
-    return _headless(agent, found) if found.manifest.is_headless else _tui(agent, found)
+        return AgentObservation(phase="unknown", evidence=f"backend {backend} is only shown, never driven")
+    return _headless(agent, session) if session.manifest.is_headless else _tui(agent, session)
 
 
-def _headless(agent: Agent, found: Session) -> Observed:
-    states = [turn.state() for turn in runner.turns_of(found.turns_root)]
+def _headless(agent: Agent, session: Session) -> AgentObservation:
+    states = [turn.state() for turn in runner.turns_of(session.turns_root)]
     active = next((state for state in states if state.status == "active"), None)
     ended = [state for state in states if state.status != "active"]
     phase: Phase = "active" if active else "ready" if agent.health == "healthy" else "unknown"
     evidence = f"turn {active.turn_id} runs" if active else "no turn runs"
     if not ended:
-        return Observed(phase=phase, evidence=evidence, active_turn_id=active.turn_id if active else None)
-    return Observed(
+        return AgentObservation(
+            phase=phase, evidence=evidence, active_turn_id=active.turn_id if active else None
+        )
+    return AgentObservation(
         phase=phase,
         evidence=evidence,
         active_turn_id=active.turn_id if active else None,
-        last_result=_OF_TURN[ended[-1].status],
+        last_result=_TURN_RESULTS[ended[-1].status],
         last_turn_id=ended[-1].turn_id,
         last_turn_index=ended[-1].turn_index,
         last_at_utc=ended[-1].completed_at_utc,
     )
 
 
-def _tui(agent: Agent, found: Session) -> Observed:
-    phase, evidence = _screen(agent, found)
-    launch = start.launch_of(found)
-    exchanges = tools.load(found.manifest.tool).exchanges(launch.home, launch.working_directory)
+def _tui(agent: Agent, session: Session) -> AgentObservation:
+    phase, evidence = _screen(agent, session)
+    launch = start.launch_of(session)
+    exchanges = tools.load(session.manifest.tool).exchanges(launch.home, launch.working_directory)
     ended = [exchange for exchange in exchanges if exchange.outcome is not None]
-    return Observed(
+    return AgentObservation(
         phase=phase,
         evidence=evidence,
         active_turn_id=f"tui-anchor:{agent.agent_id}" if phase == "active" else None,
-        last_result=_OF_EXCHANGE[ended[-1].outcome] if ended else "none",
+        last_result=_EXCHANGE_RESULTS[ended[-1].outcome] if ended else "none",
         last_at_utc=ended[-1].submitted_at_utc if ended else None,
     )
 
 
-def _screen(agent: Agent, found: Session) -> tuple[Phase, str]:
+def _screen(agent: Agent, session: Session) -> tuple[Phase, str]:
     if agent.record.lifecycle.state in ENDED or not agent.is_live:
         return "unknown", agent.detail or agent.health
     try:
-        pane = terminal.agent_pane(found.tmux, found.tmux_session_name)
-        screen = terminal.capture(found.tmux, pane.pane_id)
+        pane = terminal.agent_pane(session.tmux, session.tmux_session_name)
+        screen = terminal.capture(session.tmux, pane.pane_id)
     except Unavailable as error:
         return "unknown", str(error)
     if screen.dead:
         return "unknown", "the program ended"
     if screen.in_mode:
-        return "unknown", "a person scrolls in its terminal (copy mode); typing waits until that ends"
-    surface = tools.load(found.manifest.tool).read_surface(screen, found.manifest.tool_version)
-    return _OF_SURFACE.get(
+        return "unknown", "its terminal is in copy mode; prompts wait until that ends"
+    surface = tools.load(session.manifest.tool).read_surface(screen, session.manifest.tool_version)
+    return _SURFACE_PHASES.get(
         surface.state, "unknown"
     ), f"the screen shows {surface.state}: {surface.evidence[0]}"

@@ -1,4 +1,4 @@
-"""One command as it was called: what its body is handed."""
+"""The context of one command, passed to its body."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -6,37 +6,37 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Selection
-from posthouse.cli.output import Output, complain
+from posthouse.cli.output import Output, write_stderr
 from posthouse.cli.tree import Command
 from posthouse.cli.wiring import Wiring
 
 if TYPE_CHECKING:
-    from posthouse.clients.server import CoordinationClient
+    from posthouse.clients.server import ServerClient
     from posthouse.contracts.external_agents import ExternalRecord
     from posthouse.sessions.liveness import Agent
 
 
 class Call(NamedTuple):
-    """The parsed command, where it writes to, and how it reaches the rest of the system."""
+    """One parsed command with its output and its access to the rest of the system."""
 
-    #: The name the program was called by, for the commands in messages.
+    #: The program name, for commands in messages.
     prog: str
     command: Command
     arguments: Namespace
     output: Output
     wiring: Wiring
     selection: Selection
-    #: The words behind the command, without those that name the agent.
+    #: The words after the command, without the agent's name.
     rest: Sequence[str] = ()
-    #: The agent of another machine that it is about.
-    elsewhere: "ExternalRecord | None" = None
+    #: The record of the agent if it is on another machine.
+    external_record: "ExternalRecord | None" = None
 
     def agent(self) -> "Agent":
-        """The agent this command is about, found the way its scope says.
+        """The agent this command is about, selected by its scope.
 
         Raises:
-            AgentNotFound: There is none; the message suggests near names.
-            AmbiguousName: Several have that name; the message lists them.
+            NotFound: There is none; the message suggests near names.
+            Conflict: Several agents have the name; the message lists them.
         """
         from posthouse.cli import target
 
@@ -44,44 +44,44 @@ class Call(NamedTuple):
 
     @property
     def pair_port(self) -> int | None:
-        """Where the coordination server is that this command was told to ask; None: it was told nothing.
+        """The port of the coordination server given on the command line, or None.
 
         Raises:
-            UsageError: The agent it is about is not named.
+            UsageError: The command needs an agent's name, and none is given.
         """
         number: int | None = getattr(self.arguments, "pair_port", None)
         if number is not None and self.selection.kind == "self":
             from posthouse.cli import server_options
 
-            pair = server_options.of(self.command)
-            if pair is not None and pair.needs_name:
-                raise UsageError(f"{pair.option} goes with --agent-name or --agent-id, or the agent's NAME")
+            option = server_options.for_command(self.command)
+            if option is not None and option.needs_name:
+                raise UsageError(f"{option.option} goes with --agent-name or --agent-id, or the agent's NAME")
         return number
 
     @property
     def asks_server(self) -> bool:
-        """Whether a coordination server is asked instead of this machine's files."""
-        return self.elsewhere is not None or self.pair_port is not None
+        """Whether the command uses a coordination server instead of this machine's files."""
+        return self.external_record is not None or self.pair_port is not None
 
-    def server(self, *, timeout_seconds: float = 10.0) -> "CoordinationClient":
-        """The coordination server that this command asks: of a port, or of the agent's own machine.
+    def server(self, *, timeout_seconds: float = 10.0) -> "ServerClient":
+        """A client of the coordination server on the given port, or of the external agent's server.
 
         Raises:
-            ServerUnreachable, NotAPair: There is none.
+            ServerUnreachable, NotAServer: There is no such server.
         """
-        from posthouse.clients.server import CoordinationClient
+        from posthouse.clients.server import ServerClient
 
         url, token = f"http://127.0.0.1:{self.pair_port}", None
-        if self.elsewhere is not None:
-            from posthouse.sessions.externals import Externals
+        if self.external_record is not None:
+            from posthouse.sessions.externals import ExternalAgents
 
-            url = self.elsewhere.pair_api_base_url
-            token = Externals(self.wiring.roots.registry).token(self.elsewhere.external_agent_id)
-        client = CoordinationClient(url, timeout_seconds=timeout_seconds, token=token)
+            url = self.external_record.pair_api_base_url
+            token = ExternalAgents(self.wiring.roots.registry).token(self.external_record.external_agent_id)
+        client = ServerClient(url, timeout_seconds=timeout_seconds, token=token)
         client.identify()
         return client
 
-    def complain(self, message: str) -> None:
-        """Tell a person on stderr what the result can't; programs have it in the result."""
+    def notice(self, message: str) -> None:
+        """Write a note to stderr, unless the output is JSON, which has it in the result."""
         if not self.output.is_json:
-            complain(message)
+            write_stderr(message)

@@ -1,4 +1,4 @@
-"""The demo: two scripted agents with gateways and a coordination server over them, in a home of their own."""
+"""The demo: two scripted agents with gateways and a coordination server, in a separate home folder."""
 
 import shutil
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ _ROOTS = ("registry", "runtime", "mailbox")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DemoAgent:
     """One agent of the demo."""
 
     name: str
     headless: bool
 
 
-PARTS = (Part("demo-tui", headless=False), Part("demo-headless", headless=True))
+DEMO_AGENTS = (DemoAgent("demo-tui", headless=False), DemoAgent("demo-headless", headless=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AgentRow:
     """One row of the demo's table."""
 
     agent: Agent
@@ -42,7 +42,7 @@ class Shown:
 
 
 class Demo:
-    """The demo of one home. One process at a time runs it; what a killed one left is used again."""
+    """The demo of one home folder. One process at a time runs it; leftovers of a killed one are reused."""
 
     def __init__(self, wiring: Wiring, home: Path) -> None:
         self._wiring = wiring
@@ -51,79 +51,81 @@ class Demo:
         self.lock = home / LOCK
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Be the one that runs it.
+    def hold_lock(self) -> Iterator[None]:
+        """Hold the lock of the process that runs the demo.
 
         Raises:
-            LockHeld: Another process does.
+            LockHeld: Another process holds it.
         """
         with locks.hold(self.lock):
             yield
 
-    def start(self, part: Part) -> Session:
-        """Have *part* running with its gateway: found alive, started again, or launched."""
+    def start(self, demo_agent: DemoAgent) -> Session:
+        """Ensure that *demo_agent* runs with its gateway: reuse, restart or launch it."""
         try:
-            there = self._agents.find(name=part.name)
+            existing = self._agents.find(name=demo_agent.name)
         except AgentNotFound:
-            made = self._agents.launch(self._spec(part))
+            session = self._agents.launch(self._spec(demo_agent))
         else:
-            made = self._again(there, part)
-        gateways.ensure(self._wiring, made)
-        return made
+            session = self._restart(existing, demo_agent)
+        gateways.ensure(self._wiring, session)
+        return session
 
-    def serve(self) -> str:
-        """Have the coordination server running over the parts; its address.
+    def start_server(self) -> str:
+        """Ensure that the coordination server runs; returns its URL.
 
-        It is at the usual port where that is free, else at any.
+        It listens on the default port, or on a free one if that is taken.
         """
         return servers.ensure(self._wiring, ports=(self._wiring.server_port, 0)).api_base_url
 
     @property
-    def address(self) -> str | None:
-        """Where the coordination server is; None: there is none."""
-        there = servers.running(self._wiring.roots.runtime)
-        return None if there is None else there.api_base_url
+    def server_url(self) -> str | None:
+        """The URL of the coordination server, or None."""
+        existing = servers.running(self._wiring.roots.runtime)
+        return None if existing is None else existing.api_base_url
 
     def stop(self) -> list[str]:
-        """Stop the server and every part that is there; the names of those that ran."""
-        stopped = ["server"] if servers.end(self._wiring.roots.runtime) else []
-        for agent in self.parts():
+        """Stop the server and all demo agents; returns the names of those that ran."""
+        stopped = ["server"] if servers.stop(self._wiring.roots.runtime) else []
+        for agent in self.registered():
             if agent.health != "stopped":
                 self._agents.stop(agent, reason="demo stopped")
                 stopped.append(agent.name)
         return stopped
 
-    def parts(self) -> list[Agent]:
-        """The parts that are registered, however they are."""
-        there = {agent.name: agent for agent in liveness.registered(self._wiring.registry, None)}
-        return [there[part.name] for part in PARTS if part.name in there]
+    def registered(self) -> list[Agent]:
+        """The registered demo agents, whatever their health."""
+        existing = {agent.name: agent for agent in liveness.registered(self._wiring.registry, None)}
+        return [existing[demo_agent.name] for demo_agent in DEMO_AGENTS if demo_agent.name in existing]
 
-    def table(self) -> list[Shown]:
-        return [self._shown(agent) for agent in self.parts()]
+    def table(self) -> list[AgentRow]:
+        return [self._row(agent) for agent in self.registered()]
 
     def remove(self) -> None:
-        """Remove the demo's state. The caller has stopped it and holds the lock, which stays."""
+        """Remove the demo's state. The caller has stopped it and holds the lock; the lock file stays."""
         for name in (*_ROOTS, _WORKSPACE):
             shutil.rmtree(self.home / name, ignore_errors=True)
 
-    def _again(self, there: Agent, part: Part) -> Session:
-        if there.session is None:
-            return self._agents.launch(self._spec(part), replace_existing=True)
-        if there.health == "healthy":
-            return there.session
-        return self._agents.relaunch(there, None)
+    def _restart(self, existing: Agent, demo_agent: DemoAgent) -> Session:
+        if existing.session is None:
+            return self._agents.launch(self._spec(demo_agent), replace_existing=True)
+        if existing.health == "healthy":
+            return existing.session
+        return self._agents.relaunch(existing, None)
 
-    def _spec(self, part: Part) -> LaunchSpec:
+    def _spec(self, demo_agent: DemoAgent) -> LaunchSpec:
         return LaunchSpec(
             tool="scripted",
-            name=part.name,
-            headless=part.headless,
+            name=demo_agent.name,
+            headless=demo_agent.headless,
             working_directory=files.private_folder(self.home / _WORKSPACE),
             mailbox={},
         )
 
-    def _shown(self, agent: Agent) -> Shown:
+    def _row(self, agent: Agent) -> AgentRow:
         if agent.session is None:
-            return Shown(agent, agent.health, None)
+            return AgentRow(agent, agent.health, None)
         seen = agent_state.observe(agent, agent.session)
-        return Shown(agent, seen.phase if agent.is_live else agent.health, gateways.process_of(agent.session))
+        return AgentRow(
+            agent, seen.phase if agent.is_live else agent.health, gateways.live_instance(agent.session)
+        )

@@ -1,4 +1,4 @@
-"""The programs Posthouse works with: which are here, at which version, and how to get the others."""
+"""The programs that Posthouse uses: installed versions, and how to install the missing ones."""
 
 import json
 import re
@@ -11,26 +11,26 @@ from pathlib import Path
 
 _ASK_SECONDS = 5.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+[a-z]?")
-#: How far above an executable its package.json is looked for.
+#: How many folders above an executable are searched for its package.json.
 _PACKAGE_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One program, as `doctor` knows it before looking."""
+class Dependency:
+    """One program that `doctor` checks."""
 
     name: str
     enables: str
-    get: str
+    install_command: str
     needed: bool = False
     minimum: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found of a piece."""
+    """The check's result for one program."""
 
-    piece: Piece
+    dependency: Dependency
     path: str | None
     version: str | None
     #: Why it can't be used, or None.
@@ -41,49 +41,66 @@ class Finding:
         return self.problem is not None
 
 
-def catalogue(*, is_root: bool) -> tuple[Piece, ...]:
-    """Every piece, the needed ones first."""
+def catalogue(*, is_root: bool) -> tuple[Dependency, ...]:
+    """Every program, the required ones first."""
     apt = f"{'' if is_root else 'sudo '}apt-get install -y"
     return (
-        Piece(name="python", enables="everything", get=f"{apt} python3", needed=True, minimum=(3, 11)),
-        Piece(
+        Dependency(
+            name="python",
+            enables="everything",
+            install_command=f"{apt} python3",
+            needed=True,
+            minimum=(3, 11),
+        ),
+        Dependency(
             name="tmux",
             enables="agents: each lives in a tmux session",
-            get=f"{apt} tmux",
+            install_command=f"{apt} tmux",
             needed=True,
             minimum=(3, 2),
         ),
-        Piece(name="git", enables="workspaces of email conversations", get=f"{apt} git"),
-        Piece(name="node", enables="installing the agent CLIs", get=f"{apt} nodejs npm", minimum=(20,)),
-        Piece(name="podman", enables="the sandbox for unattended work", get=f"{apt} podman"),
-        Piece(name="claude", enables="Claude Code agents", get="npm install -g @anthropic-ai/claude-code"),
-        Piece(name="codex", enables="Codex agents", get="npm install -g @openai/codex"),
-        Piece(name="gemini", enables="Gemini CLI agents", get="npm install -g @google/gemini-cli"),
+        Dependency(name="git", enables="workspaces of email conversations", install_command=f"{apt} git"),
+        Dependency(
+            name="node",
+            enables="installing the agent CLIs",
+            install_command=f"{apt} nodejs npm",
+            minimum=(20,),
+        ),
+        Dependency(name="podman", enables="the sandbox for unattended work", install_command=f"{apt} podman"),
+        Dependency(
+            name="claude",
+            enables="Claude Code agents",
+            install_command="npm install -g @anthropic-ai/claude-code",
+        ),
+        Dependency(name="codex", enables="Codex agents", install_command="npm install -g @openai/codex"),
+        Dependency(
+            name="gemini", enables="Gemini CLI agents", install_command="npm install -g @google/gemini-cli"
+        ),
     )
 
 
-def look(piece: Piece, *, search_path: str | None) -> Finding:
-    """Look for *piece* on *search_path*. An agent CLI is never run: some take a second to answer."""
-    if piece.name == "python":
-        return _judged(piece, sys.executable, ".".join(map(str, sys.version_info[:3])))
-    path = shutil.which(piece.name, path=search_path)
+def inspect(dependency: Dependency, *, search_path: str | None) -> Finding:
+    """Look for *dependency* on *search_path*. Agent CLIs are never run: some take a second to start."""
+    if dependency.name == "python":
+        return _finding(dependency, sys.executable, ".".join(map(str, sys.version_info[:3])))
+    path = shutil.which(dependency.name, path=search_path)
     if path is None:
-        return Finding(piece=piece, path=None, version=None, problem="not installed")
-    return _judged(piece, path, _VERSIONS.get(piece.name, _packaged)(path))
+        return Finding(dependency=dependency, path=None, version=None, problem="not installed")
+    return _finding(dependency, path, _VERSIONS.get(dependency.name, _package_version)(path))
 
 
-def _judged(piece: Piece, path: str, version: str | None) -> Finding:
+def _finding(dependency: Dependency, path: str, version: str | None) -> Finding:
     problem = None
-    if piece.minimum and version and _numbers(version) < piece.minimum:
-        problem = f"{version} is too old, {'.'.join(map(str, piece.minimum))} or newer is needed"
-    return Finding(piece=piece, path=path, version=version, problem=problem)
+    if dependency.minimum and version and _numbers(version) < dependency.minimum:
+        problem = f"{version} is too old, {'.'.join(map(str, dependency.minimum))} or newer is needed"
+    return Finding(dependency=dependency, path=path, version=version, problem=problem)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def _asking(flag: str) -> Callable[[str], str | None]:
+def _version_flag(flag: str) -> Callable[[str], str | None]:
     def ask(path: str) -> str | None:
         try:
             answer = subprocess.run(
@@ -97,7 +114,7 @@ def _asking(flag: str) -> Callable[[str], str | None]:
     return ask
 
 
-def _packaged(path: str) -> str | None:
+def _package_version(path: str) -> str | None:
     """The version in the package.json above an executable, or in its own name."""
     real = Path(path).resolve()
     for folder in list(real.parents)[:_PACKAGE_DEPTH]:
@@ -110,8 +127,8 @@ def _packaged(path: str) -> str | None:
 
 
 _VERSIONS: dict[str, Callable[[str], str | None]] = {
-    "tmux": _asking("-V"),
-    "git": _asking("--version"),
-    "node": _asking("--version"),
-    "podman": _asking("--version"),
+    "tmux": _version_flag("-V"),
+    "git": _version_flag("--version"),
+    "node": _version_flag("--version"),
+    "podman": _version_flag("--version"),
 }

@@ -1,4 +1,4 @@
-"""Driving an agent from here, when no gateway does: the gateway's own adapters in a thread here."""
+"""Drives an agent without a gateway: runs the gateway's adapters in a thread of this process."""
 
 import asyncio
 import threading
@@ -10,31 +10,25 @@ from posthouse.sessions.session import Session
 from posthouse.support import clock
 
 if TYPE_CHECKING:
-    from posthouse.agent.adapter import AgentAdapter, Ending, Prompt, Step, Tell
+    from posthouse.agent.adapter import AgentAdapter, OnProgress, Prompt, PromptProgress, PromptResult
 
-#: How long a prompt waits for a busy agent when nobody said how long.
+#: Default wait for a busy agent.
 READY_SECONDS = 60.0
 
 
-class StillBusy(Conflict):
-    """The agent did not become ready in time; nothing was given to it."""
+class PromptThread:
+    """Runs one prompt in a thread while the caller polls its files.
 
-    code = "agent_busy"
-
-
-class Carrier:
-    """Carries out one prompt while the caller looks at what it leaves on disk.
-
-    A daemon: a caller that gives up may leave. A turn that has begun goes on without us, only the
-    conversation it ran in is then not remembered for the next one.
+    A daemon thread: the process may exit before it ends. A turn that has started continues then, but its
+    conversation is not recorded for the next turn.
     """
 
-    def __init__(self, found: Session, prompt: "Prompt", *, ready_seconds: float) -> None:
+    def __init__(self, session: Session, prompt: "Prompt", *, ready_seconds: float) -> None:
         self.error: Exception | None = None
-        #: When the text of the prompt stood in a TUI's composer, before it was submitted. The pane's lock is
-        #: held from then until the TUI has it, so it gets no other prompt of ours in between.
+        #: When the prompt's text was in the TUI's composer, before it was submitted. The pane's lock is held
+        #: from then until the TUI has accepted it, so no other prompt of ours comes in between.
         self.typed_at_utc: str | None = None
-        work = _carry(found, prompt, ready_seconds, self._note)
+        work = _run_prompt(session, prompt, ready_seconds, self._record_step)
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
 
@@ -49,30 +43,30 @@ class Carrier:
         """Wait for the end.
 
         Raises:
-            Exception: It was not carried out; `OSError` when the disk refused.
+            Exception: The prompt failed; `OSError` on a disk error.
         """
         self.join()
         if self.error is not None:
             raise self.error
 
-    def _note(self, step: "Step | Ending") -> None:
+    def _record_step(self, step: "PromptProgress | PromptResult") -> None:
         if getattr(step, "stage", None) == "typed":
             now = clock.now()
-            # Transcripts have milliseconds.
+            # Transcripts have a resolution of 1 ms.
             self.typed_at_utc = clock.iso_micros(now.replace(microsecond=now.microsecond // 1000 * 1000))
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             asyncio.run(work)
-        except Exception as error:  # noqa: BLE001 - raised in `finish`: nobody reads a thread's traceback
+        except Exception as error:  # noqa: BLE001 - raised in `finish`
             self.error = error
 
 
-def interrupt(found: Session) -> bool:
-    """Interrupt the turn that runs now. False: there is none."""
+def interrupt(session: Session) -> bool:
+    """Interrupt the running turn. False: there is none."""
 
     async def work() -> bool:
-        adapter = await _open(found)
+        adapter = await _open(session)
         try:
             running = await adapter.running_turn()
             return running is not None and await running.interrupt()
@@ -82,24 +76,27 @@ def interrupt(found: Session) -> bool:
     return asyncio.run(work())
 
 
-async def _carry(found: Session, prompt: "Prompt", ready_seconds: float, tell: "Tell") -> None:
-    adapter = await _open(found)
+async def _run_prompt(
+    session: Session, prompt: "Prompt", ready_seconds: float, on_progress: "OnProgress"
+) -> None:
+    adapter = await _open(session)
     try:
         try:
             async with asyncio.timeout(ready_seconds):
                 await adapter.wait_ready()
         except TimeoutError:
-            raise StillBusy(
-                f"agent {found.agent_name!r} did not become ready within {ready_seconds:g} s"
+            raise Conflict(
+                f"agent {session.agent_name!r} did not become ready within {ready_seconds:g} s",
+                code="agent_busy",
             ) from None
-        await adapter.carry_out(prompt, tell=tell)
+        await adapter.execute(prompt, on_progress=on_progress)
     finally:
         await adapter.close()
 
 
-async def _open(found: Session) -> "AgentAdapter":
+async def _open(session: Session) -> "AgentAdapter":
     from posthouse import agent
 
-    adapter = agent.of(found)
+    adapter = agent.for_session(session)
     await adapter.open(lambda: None)
     return adapter

@@ -1,4 +1,4 @@
-"""From words to a command: finds it in the tree, parses what is left, and runs it."""
+"""Finds a command in the tree by its words, parses the remaining arguments and runs it."""
 
 import importlib
 from argparse import RawDescriptionHelpFormatter
@@ -23,7 +23,7 @@ output (before or after the command):
 
 
 class Located(NamedTuple):
-    """How far the words named something in the tree, and what was left of them."""
+    """The longest path that the words name in the tree, and the remaining words."""
 
     path: tree.Path
     selection: Selection | None
@@ -34,8 +34,8 @@ def run(prog: str, words: Sequence[str], wiring: Wiring) -> int:
     """Run the command that *words* name and return its exit code.
 
     Raises:
-        UsageError: They name none, or its arguments don't fit.
-        PosthouseError: What the command says no with.
+        UsageError: They name no command, or its arguments don't fit.
+        PosthouseError: The command failed.
     """
     style, rest = options.take_style(words)
     output = Output(style or wiring.style, colour=wiring.colour)
@@ -45,12 +45,12 @@ def run(prog: str, words: Sequence[str], wiring: Wiring) -> int:
     located = locate(rest)
     command = tree.COMMANDS.get(located.path)
     if command is None:
-        return _group(prog, located, output)
-    return _leaf(prog, command, located, output, wiring)
+        return _show_group(prog, located, output)
+    return _run_command(prog, command, located, output, wiring)
 
 
 def locate(words: Sequence[str]) -> Located:
-    """Follow *words* down the tree as far as they lead."""
+    """Match *words* against the tree, as far as possible."""
     path: tree.Path = ()
     selection: Selection | None = None
     rest = list(words)
@@ -81,20 +81,20 @@ def parser_of(prog: str, command: tree.Command, *, with_name: bool) -> Parser:
             nargs="?",
             metavar="NAME",
             help="the agent's name or id (or --agent-name N, --agent-id I); "
-            "inside an agent's tmux session it may be left out",
+            "optional inside an agent's tmux session",
         )
     module, _, function = command.handler.partition(".")
     declare = getattr(_module(module), f"{function}_arguments", None)
     if declare is not None:
         declare(parser)
-    if (pair := server_options.of(command)) is not None:
-        options.pair_argument(parser, pair.option)
+    if (option := server_options.for_command(command)) is not None:
+        options.server_argument(parser, option.option)
     return parser
 
 
 def help_of(prog: str, path: tree.Path) -> str:
-    """What stands under *path*, for people."""
-    spoken = " ".join((prog, *path))
+    """The help text of the group at *path*."""
+    command_line = " ".join((prog, *path))
     selector = " (--agent-name NAME | --agent-id ID)" if path == ("agents", "single") else ""
     below = tree.children(path)
     width = max(len(name) for name in below)
@@ -102,39 +102,39 @@ def help_of(prog: str, path: tree.Path) -> str:
     head = tree.group_summary(path) if path else "a front door for CLI coding agents"
     return "\n".join(
         [
-            f"usage: {spoken}{selector} COMMAND …",
+            f"usage: {command_line}{selector} COMMAND …",
             "",
             head[:1].upper() + head[1:] + ".",
             "",
             "commands:",
             *lines,
             _ROOT_OPTIONS,
-            f"`{spoken} COMMAND --help` says more.",
+            f"`{command_line} COMMAND --help` shows more.",
         ]
     )
 
 
-def _group(prog: str, located: Located, output: Output) -> int:
+def _show_group(prog: str, located: Located, output: Output) -> int:
     if not located.rest or located.rest[0] in _HELP:
         output.line(help_of(prog, located.path))
         return 0
-    spoken = " ".join((prog, *located.path))
+    command_line = " ".join((prog, *located.path))
     word = located.rest[0]
     if word.startswith("-"):
-        raise UsageError(f"{spoken} has no option {word}; `{spoken} --help` lists what there is")
-    raise UsageError(f"{spoken} has no command {word!r}{_suggestion(spoken, located)}")
+        raise UsageError(f"{command_line} has no option {word}; `{command_line} --help` lists the options")
+    raise UsageError(f"{command_line} has no command {word!r}{_suggestion(command_line, located)}")
 
 
-def _suggestion(spoken: str, located: Located) -> str:
+def _suggestion(command_line: str, located: Located) -> str:
     import difflib
 
     near = difflib.get_close_matches(located.rest[0], tree.children(located.path), n=1, cutoff=0.6)
     if near:
-        return f"; did you mean `{' '.join((spoken, near[0], *located.rest[1:]))}`?"
-    return f"; `{spoken} --help` lists what there is"
+        return f"; did you mean `{' '.join((command_line, near[0], *located.rest[1:]))}`?"
+    return f"; `{command_line} --help` lists the commands"
 
 
-def _leaf(prog: str, command: tree.Command, located: Located, output: Output, wiring: Wiring) -> int:
+def _run_command(prog: str, command: tree.Command, located: Located, output: Output, wiring: Wiring) -> int:
     selection, rest = located.selection, located.rest
     if command.scope == "short":
         selection, rest = options.take_selection(rest)
@@ -151,13 +151,13 @@ def _leaf(prog: str, command: tree.Command, located: Located, output: Output, wi
         output=output,
         wiring=wiring,
         selection=_selection(prog, command, selection, name),
-        rest=_without(rest, name),
+        rest=_without_name(rest, name),
     )
-    call = external_agents.directed(call)
+    call = external_agents.resolve_external(call)
     return _handler(call)(call)
 
 
-def _without(words: Sequence[str], name: str | None) -> list[str]:
+def _without_name(words: Sequence[str], name: str | None) -> list[str]:
     kept = list(words)
     if name in kept:
         kept.remove(name)
@@ -177,8 +177,8 @@ def _selection(prog: str, command: tree.Command, chosen: Selection | None, name:
 
 
 def _handler(call: Call) -> Callable[[Call], int]:
-    pair = server_options.of(call.command) if call.asks_server else None
-    chosen = call.command.handler if pair is None else pair.handler or call.command.handler
+    option = server_options.for_command(call.command) if call.asks_server else None
+    chosen = call.command.handler if option is None else option.handler or call.command.handler
     module, _, function = chosen.partition(".")
     handler: Callable[[Call], int] = getattr(_module(module), function)
     return handler

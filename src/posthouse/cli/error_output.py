@@ -1,6 +1,6 @@
-"""What a person or a program reads when a command could not do its work."""
+"""Error output of commands, and their exit codes."""
 
-from posthouse.cli.output import Style, complain, encode
+from posthouse.cli.output import Style, encode, write_stderr
 from posthouse.contracts import names
 from posthouse.errors import PosthouseError
 
@@ -9,7 +9,7 @@ USAGE = 2
 
 
 class UsageError(PosthouseError):
-    """The command line itself is wrong; *usage* shows the right one."""
+    """The command line is invalid; *usage* shows the valid form."""
 
     code = "usage"
 
@@ -19,26 +19,26 @@ class UsageError(PosthouseError):
 
 
 def report(error: Exception, style: Style, *, debug: bool) -> int:
-    """Write *error* to stderr in *style* and return the exit code that goes with it."""
+    """Write *error* to stderr in *style* and return its exit code."""
     if debug:
         import traceback
 
-        complain("".join(traceback.format_exception(error)).rstrip("\n"))
-    code, message = _words(error, debug)
+        write_stderr("".join(traceback.format_exception(error)).rstrip("\n"))
+    code, message = _code_and_message(error, debug)
     if style == "json":
-        complain(encode({"error": {"code": code, "message": message}}))
+        write_stderr(encode({"error": {"code": code, "message": message}}))
     else:
         usage = error.usage if isinstance(error, UsageError) else ""
-        complain(f"{usage}error: {message}")
+        write_stderr(f"{usage}error: {message}")
     return USAGE if isinstance(error, UsageError) else FAILED
 
 
-def _words(error: Exception, debug: bool) -> tuple[str, str]:
+def _code_and_message(error: Exception, debug: bool) -> tuple[str, str]:
     if isinstance(error, PosthouseError):
         return error.code, str(error)
-    from posthouse.support import system_errors  # only failures need it
+    from posthouse.support import system_errors  # imported only on failure
 
-    if (refused := system_errors.translated(error)) is not None:
+    if (refused := system_errors.translate(error)) is not None:
         return refused.code, str(refused)
     pointer = "" if debug else f"; set {names.DEBUG}=1 for the traceback"
     return "unexpected", f"unexpected {type(error).__name__}: {_one_line(str(error))}{pointer}"

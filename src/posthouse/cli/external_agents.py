@@ -1,4 +1,4 @@
-"""Commands about agents of other machines: which server is asked, and what is not done from here."""
+"""Commands for agents of other machines: the server to ask, and the commands that are refused."""
 
 from posthouse.cli import server_options
 from posthouse.cli.context import Call
@@ -7,43 +7,38 @@ from posthouse.contracts import names
 from posthouse.contracts.identity import same_agent
 from posthouse.errors import Denied
 
-_OF_ITS_OWN_MACHINE = {("stop",), ("relaunch",), ("watch",), ("gateway", "attach"), ("gateway", "detach")}
+_LOCAL_ONLY = {("stop",), ("relaunch",), ("watch",), ("gateway", "attach"), ("gateway", "detach")}
 
 
-class OnlyTalkedTo(Denied):
-    """The agent is managed on its own machine; nothing was done."""
-
-    code = "external_agent"
-
-
-def directed(call: Call) -> Call:
-    """*call*, which asks the server of another machine when that is where its agent is.
+def resolve_external(call: Call) -> Call:
+    """*call*, directed to the server of another machine if the agent is external.
 
     Raises:
-        OnlyTalkedTo: It is, and the command is for agents of this machine.
+        Denied: The agent is external, and the command works only on its own machine.
     """
     if call.selection.kind == "self" or call.pair_port is not None:
         return call
     root = call.wiring.roots.registry
     if not (root / names.EXTERNAL_AGENTS).is_dir():
         return call
-    from posthouse.sessions.externals import ExternalNotFound, Externals
+    from posthouse.sessions.externals import ExternalAgents, ExternalNotFound
 
     try:
-        record = Externals(root).find(call.selection.value)
+        record = ExternalAgents(root).find(call.selection.value)
     except ExternalNotFound:
         return call
-    if _is_here(call, record.local_name):
+    if _is_local(call, record.local_name):
         return call
     verb = call.command.path[2 if call.command.scope == "single" else 1 :]
-    if server_options.of(call.command) is None or verb in _OF_ITS_OWN_MACHINE:
-        raise OnlyTalkedTo(
-            f"{record.local_name!r} lives at {record.pair_api_base_url} and is only talked to from here: "
-            f"`{' '.join(verb)}` is for its own machine"
+    if server_options.for_command(call.command) is None or verb in _LOCAL_ONLY:
+        raise Denied(
+            f"agent {record.local_name!r} is external, managed at {record.pair_api_base_url}: "
+            f"run `{' '.join(verb)}` on its own machine",
+            code="external_agent",
         )
-    return call._replace(elsewhere=record, selection=Selection("any", record.remote_agent_ref))
+    return call._replace(external_record=record, selection=Selection("any", record.remote_agent_ref))
 
 
-def _is_here(call: Call, name: str) -> bool:
-    """Whether an agent of this machine has that name too; it is meant then."""
+def _is_local(call: Call, name: str) -> bool:
+    """Whether an agent of this machine has that name too. The local one takes precedence."""
     return any(same_agent(record.agent_name, name) for record in call.wiring.registry.records())

@@ -1,4 +1,4 @@
-"""A gateway's status in words for people."""
+"""A gateway's status as text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +14,6 @@ _SHOWN = (
 )
 
 
-def status_told(value: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a person wants to know of a gateway's status."""
+def status_fields(value: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The fields of a gateway's status that plain output shows."""
     return [(key, str(value[key])) for key in _SHOWN if value.get(key) is not None]

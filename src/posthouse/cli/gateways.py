@@ -1,4 +1,4 @@
-"""Gateways as commands need them: is one there, start one, ask it."""
+"""Gateways for commands: find, start, stop and query one."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from posthouse.clients.gateway import GatewayClient
 
 
-class Address(NamedTuple):
-    """Where a gateway listens."""
+class GatewayAddress(NamedTuple):
+    """The address of a gateway."""
 
     host: str
     port: int
@@ -27,32 +27,29 @@ class Address(NamedTuple):
         return f"http://{self.host}:{self.port}"
 
 
-class NotAttached(Unavailable):
-    """The agent runs, but its gateway could not be started."""
-
-    code = "gateway_not_attached"
-
-    def __init__(self, agent_name: str, reason: PosthouseError, prog: str) -> None:
-        super().__init__(
-            f"agent {agent_name!r} runs, but its gateway could not be attached: {reason}; "
-            f"try again with `{prog} agents gateway attach {agent_name}`"
-        )
+def not_attached(agent_name: str, reason: PosthouseError, prog: str) -> Unavailable:
+    """The error for an agent that runs while its gateway could not be started."""
+    return Unavailable(
+        f"agent {agent_name!r} runs, but its gateway could not be attached: {reason}; "
+        f"try again with `{prog} agents gateway attach {agent_name}`",
+        code="gateway_not_attached",
+    )
 
 
-def process_of(found: Session) -> gf.CurrentInstance | None:
-    """The gateway process that the session's files name, if it lives. Asks nobody."""
+def live_instance(session: Session) -> gf.CurrentInstance | None:
+    """The live gateway process of the session, or None. Reads files, without a request."""
     try:
-        content = untrusted_files.read_own_bytes(found.gateway_root / gf.CURRENT_INSTANCE)
+        content = untrusted_files.read_own_bytes(session.gateway_root / gf.CURRENT_INSTANCE)
         instance = strict.decode(content, gf.CurrentInstance)
     except (OSError, ValueError):
-        # None, or one that is just being replaced: either way there is none to name.
+        # There is no file, or it is being replaced.
         return None
-    return instance if gateway_lock.holder_of(found.gateway_root) == instance.pid else None
+    return instance if gateway_lock.holder_of(session.gateway_root) == instance.pid else None
 
 
 def ensure(
     wiring: Wiring,
-    found: Session,
+    session: Session,
     *,
     mode: gf.ExecutionMode | None = None,
     hosted: bool | None = None,
@@ -60,17 +57,17 @@ def ensure(
     port: int | None = None,
     diagnostics: gf.DiagnosticLogging | None = None,
     timings: gf.TrackingTimings | None = None,
-) -> Address:
-    """Where the session's live gateway listens; it is started if there is none.
+) -> GatewayAddress:
+    """The address of the session's live gateway; starts it if there is none.
 
     Raises:
-        PosthouseError: It could not be started; the message says why.
+        PosthouseError: It could not be started; the message has the reason.
     """
     from posthouse.gateway_lifecycle import attach
 
-    with progress.saying(f"waiting for the gateway of {found.agent_name} to start ..."):
-        made = attach.attach(
-            found,
+    with progress.delayed_message(f"waiting for the gateway of {session.agent_name} to start ..."):
+        attached = attach.attach(
+            session,
             wiring.registry,
             environment=wiring.environment,
             mode=mode,
@@ -80,23 +77,23 @@ def ensure(
             diagnostics=diagnostics,
             timings=timings,
         )
-    assert made.gateway_host is not None
-    assert made.gateway_port is not None
-    return Address(made.gateway_host, made.gateway_port)
+    assert attached.gateway_host is not None
+    assert attached.gateway_port is not None
+    return GatewayAddress(attached.gateway_host, attached.gateway_port)
 
 
-def detach(wiring: Wiring, found: Session) -> bool:
-    """End the session's gateway. False: it had none."""
+def detach(wiring: Wiring, session: Session) -> bool:
+    """Stop the session's gateway. False: there was none."""
     from posthouse.gateway_lifecycle import attach
 
-    had_one = gateway_lock.holder_of(found.gateway_root) is not None
-    attach.detach(found, wiring.registry)
+    had_one = gateway_lock.holder_of(session.gateway_root) is not None
+    attach.detach(session, wiring.registry)
     return had_one
 
 
-def client_of(wiring: Wiring, found: Session) -> "GatewayClient | None":
+def client_of(wiring: Wiring, session: Session) -> "GatewayClient | None":
     """A client of the session's live gateway, or None."""
-    instance = process_of(found)
+    instance = live_instance(session)
     if instance is None:
         return None
     from posthouse.clients.gateway import GatewayClient
@@ -104,18 +101,18 @@ def client_of(wiring: Wiring, found: Session) -> "GatewayClient | None":
     return GatewayClient(instance.host, instance.port, respect_proxy=wiring.respects_proxy)
 
 
-def status(wiring: Wiring, found: Session) -> dict[str, Any]:
-    """What the live gateway says of itself; without one, the status of having none."""
-    client = client_of(wiring, found)
+def status(wiring: Wiring, session: Session) -> dict[str, Any]:
+    """The status of the live gateway, or the offline status if there is none."""
+    client = client_of(wiring, session)
     if client is not None:
         return client.status()
-    desired = publication.desired_config(found)
-    return gf.offline_status(publication.attach_of(found), desired.desired_execution_mode)
+    desired = publication.desired_config(session)
+    return gf.offline_status(publication.attach_of(session), desired.desired_execution_mode)
 
 
-def host_of(found: Session) -> int | None:
-    """The host that the session's live gateway runs in; None when it has a process of its own, or none."""
+def host_of(session: Session) -> int | None:
+    """The pid of the host that runs the session's gateway; None: it is not hosted, or there is none."""
     from posthouse.gateway_lifecycle import host_client
 
-    pid = gateway_lock.holder_of(found.gateway_root)
-    return pid if pid is not None and pid == host_client.pid_of(found.runtime_root) else None
+    pid = gateway_lock.holder_of(session.gateway_root)
+    return pid if pid is not None and pid == host_client.pid_of(session.runtime_root) else None

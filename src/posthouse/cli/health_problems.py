@@ -1,4 +1,4 @@
-"""Gateways and the server that are not ready, or whose background tasks died: for `doctor`."""
+"""Gateways and servers that are not ready or whose background tasks died, for `doctor`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,30 +10,30 @@ from posthouse.clients import readiness
 from posthouse.sessions import liveness
 
 
-def found(wiring: Wiring) -> list[dict[str, Any]]:
-    """Of each such process: what it is, why it is not ready (None: it is), and its dead background tasks."""
-    told = []
+def collect(wiring: Wiring) -> list[dict[str, Any]]:
+    """For each such process: its name, why it is not ready (None: it is), and its dead background tasks."""
+    problems = []
     for process, agent, host, port in _processes(wiring):
-        said = readiness.ask(host, port)
-        failures = said.get("background_failures") or []
-        if said.get("ready") is not True or failures:
-            told.append(
+        report = readiness.fetch(host, port)
+        failures = report.get("background_failures") or []
+        if report.get("ready") is not True or failures:
+            problems.append(
                 {
                     "process": process,
                     "agent": agent,
-                    "reason": said.get("reason"),
+                    "reason": report.get("reason"),
                     "background_failures": failures,
                 }
             )
-    return told
+    return problems
 
 
-def lines(trouble: dict[str, Any]) -> Iterator[str]:
-    """One of them for people."""
-    who = "the server" if trouble["agent"] is None else f"the gateway of {trouble['agent']}"
-    if trouble["reason"] is not None:
-        yield f"{who} is not ready: {trouble['reason']}"
-    for one in trouble["background_failures"]:
+def lines(problem: dict[str, Any]) -> Iterator[str]:
+    """One problem as lines of text."""
+    who = "the server" if problem["agent"] is None else f"the gateway of {problem['agent']}"
+    if problem["reason"] is not None:
+        yield f"{who} is not ready: {problem['reason']}"
+    for one in problem["background_failures"]:
         state = "runs again" if one["is_running"] else "waits for its restart"
         times = "once" if one["deaths"] == 1 else f"{one['deaths']} times"
         yield (
@@ -48,6 +48,6 @@ def _processes(wiring: Wiring) -> Iterator[tuple[str, str | None, str, int]]:
         address = urlsplit(server.api_base_url)
         yield "server", None, address.hostname or "127.0.0.1", address.port or 0
     for agent in liveness.registered(wiring.registry):
-        instance = None if agent.session is None else gateways.process_of(agent.session)
+        instance = None if agent.session is None else gateways.live_instance(agent.session)
         if instance is not None:
             yield "gateway", agent.name, instance.host, instance.port

@@ -1,8 +1,8 @@
-"""Sizes and times as people say them."""
+"""Sizes and ages in readable units."""
 
 from datetime import datetime
 
-#: Seconds in a unit, and what one and several of them are called.
+#: Seconds per unit, with its singular and plural.
 _UNITS = (
     (365 * 86400, "year", "years"),
     (86400, "day", "days"),

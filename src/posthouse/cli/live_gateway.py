@@ -1,4 +1,4 @@
-"""The live gateway that a command talks to, and what to say when there is none."""
+"""The live gateway of the agent that a command is about."""
 
 from typing import TYPE_CHECKING
 
@@ -10,27 +10,22 @@ if TYPE_CHECKING:
     from posthouse.clients.gateway import GatewayClient
 
 
-class NoGateway(Unavailable):
-    """The agent has no gateway to ask."""
-
-    code = "no_gateway"
-
-
 def client_of(call: Call) -> "GatewayClient":
-    """A client of the gateway of the agent that *call* means.
+    """A client of the gateway of the agent that *call* is about.
 
-    With `--pair-port` it goes through the coordination server there.
+    With `--pair-port`, requests go through the coordination server on that port.
 
     Raises:
-        NoGateway: It has none; the message says how to start one.
+        Unavailable: The agent has no gateway; the message has the command that starts one.
     """
     if call.asks_server:
         return call.server().gateway(call.selection.value)
-    found = turns.session_of(call.agent())
-    client = gateways.client_of(call.wiring, found)
+    session = turns.session_of(call.agent())
+    client = gateways.client_of(call.wiring, session)
     if client is None:
-        raise NoGateway(
-            f"agent {found.agent_name!r} has no gateway; start one with "
-            f"`{call.prog} agents gateway attach {found.agent_name}`"
+        raise Unavailable(
+            f"agent {session.agent_name!r} has no gateway; start one with "
+            f"`{call.prog} agents gateway attach {session.agent_name}`",
+            code="no_gateway",
         )
     return client

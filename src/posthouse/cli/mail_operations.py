@@ -1,7 +1,7 @@
-"""One mail operation of a command: which way it goes, and how sure its result is.
+"""Runs one mail operation of a command through the best available path.
 
-With a live gateway the gateway does it; without one it is done from here. Both are verified results. Only
-where neither can reach the mailbox is a running TUI asked to do it itself, and that proves nothing.
+The live gateway does it, or without one this process; both results are verified. If neither can reach
+the mailbox, a running TUI is asked to do it, and the result is unverified.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,59 +14,59 @@ from posthouse.sessions.session import Session
 
 if TYPE_CHECKING:
     from posthouse.clients.gateway import GatewayClient
-    from posthouse.gateway.mail.facade import Facade
-    from posthouse.mailbox import Enclosure, NotifyBlock
+    from posthouse.gateway.mail.facade import MailFacade
+    from posthouse.mailbox import NotifyBlock, OutgoingAttachment
 
 _MAIL_SECONDS = 30.0
 
-Order = Mapping[str, Any]
+MailRequest = Mapping[str, Any]
 
 
-def run(call: Call, verb: str, order: Order, *, operation: str | None = None) -> dict[str, Any]:
+def run(call: Call, verb: str, request: MailRequest, *, operation: str | None = None) -> dict[str, Any]:
     """Do *operation* (the contract's name of *verb*) and return its result in the manager's shape.
 
     Raises:
-        NoMailbox: The agent has none.
-        PosthouseError: The mailbox said no, or can't be reached by anybody.
+        InvalidInput: The agent has no mailbox.
+        PosthouseError: The mailbox refused the operation or is unreachable.
     """
     operation = operation or verb
     if call.asks_server:
-        return _through_server(call, verb, operation, order)
-    found = turns.session_of(call.agent())
-    binding = mailboxes.binding_of(found, call.prog)
-    from posthouse.mailbox import MailboxUnusable, UnsupportedMail
+        return _via_server(call, verb, operation, request)
+    session = turns.session_of(call.agent())
+    binding = mailboxes.binding_of(session, call.prog)
+    from posthouse.mailbox import MailboxUnusable, UnsupportedMailOperation
     from posthouse.mailbox.transports import is_supported
 
-    client = _client(call, found) if is_supported(binding) else None
+    client = _mail_gateway(call, session) if is_supported(binding) else None
     if client is not None:
-        return _verified(verb, "gateway_backed", client.mail(operation, order))
+        return _verified(verb, "gateway_backed", client.mail(operation, request))
     try:
-        facade = mailboxes.opened(binding)
-    except (MailboxUnusable, UnsupportedMail):
-        if found.manifest.is_headless:
+        facade = mailboxes.open_mailbox(binding)
+    except (MailboxUnusable, UnsupportedMailOperation):
+        if session.manifest.is_headless:
             raise
         from posthouse.cli import mail_prompt
 
-        return mail_prompt.submit(call.wiring, found, binding, verb, order)
+        return mail_prompt.submit(call.wiring, session, binding, verb, request)
     try:
-        return _verified(verb, "manager_direct", _DIRECT[operation](facade, order))
+        return _verified(verb, "manager_direct", _DIRECT[operation](facade, request))
     finally:
         facade.transport.close()
 
 
-def directly(call: Call, work: "Callable[[Facade], dict[str, Any]]", verb: str) -> dict[str, Any]:
-    """Do something that only this machine can do: it needs the mailbox itself, and no gateway."""
-    found = turns.session_of(call.agent())
-    facade = mailboxes.opened(mailboxes.binding_of(found, call.prog))
+def run_locally(call: Call, work: "Callable[[MailFacade], dict[str, Any]]", verb: str) -> dict[str, Any]:
+    """Run *work* on the mailbox itself, without a gateway."""
+    session = turns.session_of(call.agent())
+    facade = mailboxes.open_mailbox(mailboxes.binding_of(session, call.prog))
     try:
         return _verified(verb, "manager_direct", work(facade))
     finally:
         facade.transport.close()
 
 
-def _client(call: Call, found: Session) -> "GatewayClient | None":
-    """The gateway that serves the agent's mail, if one does: those beyond loopback do not."""
-    instance = gateways.process_of(found)
+def _mail_gateway(call: Call, session: Session) -> "GatewayClient | None":
+    """The gateway that serves the agent's mail, or None. Only gateways on loopback serve mail."""
+    instance = gateways.live_instance(session)
     if instance is None or instance.host != "127.0.0.1":
         return None
     from posthouse.clients.gateway import GatewayClient
@@ -79,9 +79,9 @@ def _client(call: Call, found: Session) -> "GatewayClient | None":
     )
 
 
-def _through_server(call: Call, verb: str, operation: str, order: Order) -> dict[str, Any]:
+def _via_server(call: Call, verb: str, operation: str, request: MailRequest) -> dict[str, Any]:
     gateway = call.server(timeout_seconds=_MAIL_SECONDS).gateway(call.selection.value)
-    return _verified(verb, "gateway_backed", gateway.mail(operation, order))
+    return _verified(verb, "gateway_backed", gateway.mail(operation, request))
 
 
 def _verified(verb: str, path: str, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,72 +95,76 @@ def _verified(verb: str, path: str, answer: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _list(facade: "Facade", order: Order) -> dict[str, Any]:
-    from posthouse.mailbox import Filter
+def _list(facade: "MailFacade", request: MailRequest) -> dict[str, Any]:
+    from posthouse.mailbox import MailFilter
 
-    return facade.list(Filter(**order))
+    return facade.list(MailFilter(**request))
 
 
-def _send(facade: "Facade", order: Order) -> dict[str, Any]:
+def _send(facade: "MailFacade", request: MailRequest) -> dict[str, Any]:
     from posthouse.mailbox import Draft
 
     return facade.send(
-        Draft(to=tuple(order["to"]), cc=tuple(order["cc"]), subject=order["subject"], **_composed(order))
+        Draft(
+            to=tuple(request["to"]), cc=tuple(request["cc"]), subject=request["subject"], **_content(request)
+        )
     )
 
 
-def _post(facade: "Facade", order: Order) -> dict[str, Any]:
-    from posthouse.mailbox import Note
+def _post(facade: "MailFacade", request: MailRequest) -> dict[str, Any]:
+    from posthouse.mailbox import OperatorNote
 
-    return facade.post(Note(subject=order["subject"], reply_policy=order["reply_policy"], **_composed(order)))
-
-
-def _reply(facade: "Facade", order: Order) -> dict[str, Any]:
-    from posthouse.mailbox import Answer
-
-    return facade.reply(Answer(message_ref=order["message_ref"], **_composed(order)))
+    return facade.post(
+        OperatorNote(subject=request["subject"], reply_policy=request["reply_policy"], **_content(request))
+    )
 
 
-def _mark(facade: "Facade", order: Order) -> dict[str, Any]:
+def _reply(facade: "MailFacade", request: MailRequest) -> dict[str, Any]:
+    from posthouse.mailbox import ReplyDraft
+
+    return facade.reply(ReplyDraft(message_ref=request["message_ref"], **_content(request)))
+
+
+def _mark(facade: "MailFacade", request: MailRequest) -> dict[str, Any]:
     from posthouse.mailbox import Flags
 
-    flags = {name: order.get(name) for name in ("read", "answered", "archived")}
-    return facade.mark(order["message_refs"], Flags(**flags))
+    flags = {name: request.get(name) for name in ("read", "answered", "archived")}
+    return facade.mark(request["message_refs"], Flags(**flags))
 
 
-def _composed(order: Order) -> dict[str, Any]:
+def _content(request: MailRequest) -> dict[str, Any]:
     return {
-        "body": order["body_content"],
-        "enclosures": tuple(_enclosure(one) for one in order["attachments"]),
-        "notify_block": _block(order.get("notify_block")),
+        "body": request["body_content"],
+        "enclosures": tuple(_enclosure(one) for one in request["attachments"]),
+        "notify_block": _notify_block(request.get("notify_block")),
     }
 
 
-def _enclosure(given: Mapping[str, str]) -> "Enclosure":
-    from posthouse.mailbox import Enclosure
+def _enclosure(given: Mapping[str, str]) -> "OutgoingAttachment":
+    from posthouse.mailbox import OutgoingAttachment
 
-    return Enclosure(path=Path(given["path"]))
+    return OutgoingAttachment(path=Path(given["path"]))
 
 
-def _block(given: Mapping[str, Any] | None) -> "NotifyBlock | None":
+def _notify_block(given: Mapping[str, Any] | None) -> "NotifyBlock | None":
     from posthouse.mailbox import NotifyBlock
 
     return None if given is None else NotifyBlock(**given)
 
 
-_DIRECT: "Mapping[str, Callable[[Facade, Order], dict[str, Any]]]" = {
-    "status": lambda facade, order: facade.status(),
+_DIRECT: "Mapping[str, Callable[[MailFacade, MailRequest], dict[str, Any]]]" = {
+    "status": lambda facade, request: facade.status(),
     "list": _list,
-    "peek": lambda facade, order: facade.peek(order["message_ref"], box=order.get("box")),
-    "read": lambda facade, order: facade.read(order["message_ref"], box=order.get("box")),
+    "peek": lambda facade, request: facade.peek(request["message_ref"], box=request.get("box")),
+    "read": lambda facade, request: facade.read(request["message_ref"], box=request.get("box")),
     "send": _send,
     "post": _post,
     "reply": _reply,
     "mark": _mark,
-    "move": lambda facade, order: facade.move(order["message_refs"], order["destination_box"]),
-    "archive": lambda facade, order: facade.archive(order["message_refs"]),
-    "thread": lambda facade, order: facade.thread(order["message_ref"]),
-    "search": lambda facade, order: facade.search(
-        order["query"], box=order.get("box"), limit=order.get("limit", 20)
+    "move": lambda facade, request: facade.move(request["message_refs"], request["destination_box"]),
+    "archive": lambda facade, request: facade.archive(request["message_refs"]),
+    "thread": lambda facade, request: facade.thread(request["message_ref"]),
+    "search": lambda facade, request: facade.search(
+        request["query"], box=request.get("box"), limit=request.get("limit", 20)
     ),
 }

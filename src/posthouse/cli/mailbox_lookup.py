@@ -1,4 +1,4 @@
-"""What `mail resolve-live` answers: the mailbox that an agent has now, and the live gateway beside it."""
+"""The result of `mail resolve-live`: an agent's current mailbox and its live gateway."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,45 +9,45 @@ from posthouse.sessions.session import Session
 
 
 def resolve(call: Call) -> dict[str, Any]:
-    """The current mailbox of the agent that *call* means.
+    """The current mailbox of the agent that *call* is about.
 
     Raises:
-        NoMailbox: It has none.
-        BindingOutdated, MailboxUnusable, MailTrouble: The one it names can't be used.
+        InvalidInput: It has no mailbox.
+        PosthouseError: The mailbox can't be used.
     """
     if call.asks_server:
-        return _through_server(call)
+        return _via_server(call)
     agent = call.agent()
-    found = turns.session_of(agent)
-    binding = mailboxes.binding_of(found, call.prog)
+    session = turns.session_of(agent)
+    binding = mailboxes.binding_of(session, call.prog)
     from posthouse.gateway_lifecycle import attach, mailbox_lookup
 
-    answer = mailbox_lookup.resolved(
-        found,
+    answer = mailbox_lookup.describe_mailbox(
+        session,
         binding,
-        attach.live(found),
+        attach.live(session),
         source="manifest_binding",
         environment=call.wiring.environment,
     )
-    return _told(answer, _local(found))
+    return _with_agent(answer, _local_agent(session))
 
 
-def _through_server(call: Call) -> dict[str, Any]:
+def _via_server(call: Call) -> dict[str, Any]:
     server = call.server()
-    who = server.agent(call.selection.value)
-    answer = server.gateway(who.tracked_agent_id).mail("resolve-live")
+    identity = server.agent(call.selection.value)
+    answer = server.gateway(identity.tracked_agent_id).mail("resolve-live")
     managed = {
         "mode": "server",
         "agent_ref": call.selection.value,
-        "tracked_agent_id": who.tracked_agent_id,
-        "agent_name": who.agent_name,
-        "agent_id": who.agent_id,
-        "tmux_session_name": who.tmux_session_name,
+        "tracked_agent_id": identity.tracked_agent_id,
+        "agent_name": identity.agent_name,
+        "agent_id": identity.agent_id,
+        "tmux_session_name": identity.tmux_session_name,
     }
-    return _told(answer, managed)
+    return _with_agent(answer, managed)
 
 
-def _told(answer: Mapping[str, Any], managed_agent: Mapping[str, Any]) -> dict[str, Any]:
+def _with_agent(answer: Mapping[str, Any], managed_agent: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **answer,
         "schema_version": 1,
@@ -56,12 +56,12 @@ def _told(answer: Mapping[str, Any], managed_agent: Mapping[str, Any]) -> dict[s
     }
 
 
-def _local(found: Session) -> dict[str, Any]:
+def _local_agent(session: Session) -> dict[str, Any]:
     return {
         "mode": "local",
-        "agent_ref": found.agent_id,
-        "tracked_agent_id": found.agent_id,
-        "agent_name": found.agent_name,
-        "agent_id": found.agent_id,
-        "tmux_session_name": found.tmux_session_name,
+        "agent_ref": session.agent_id,
+        "tracked_agent_id": session.agent_id,
+        "agent_name": session.agent_name,
+        "agent_id": session.agent_id,
+        "tmux_session_name": session.tmux_session_name,
     }

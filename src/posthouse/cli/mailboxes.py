@@ -1,4 +1,4 @@
-"""The mailboxes of agents as commands need them: made, looked up, taken away."""
+"""The mailboxes of agents for commands: look up, open, deregister."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,33 +8,28 @@ from posthouse.errors import InvalidInput
 from posthouse.sessions.session import Session
 
 if TYPE_CHECKING:
-    from posthouse.gateway.mail.facade import Facade
+    from posthouse.gateway.mail.facade import MailFacade
     from posthouse.mailbox.filesystem.registration import Removal
 
 
-class NoMailbox(InvalidInput):
-    """The agent has no mailbox."""
-
-    code = "no_mailbox"
-
-
-def binding_of(found: Session, prog: str) -> Mailbox:
+def binding_of(session: Session, prog: str) -> Mailbox:
     """The mailbox that the session's manifest names.
 
     Raises:
-        NoMailbox: It names none; the message says how to give it one.
+        InvalidInput: It names none; the message has the command that registers one.
     """
-    binding = found.manifest.launch_plan.mailbox
+    binding = session.manifest.launch_plan.mailbox
     if binding is None:
-        raise NoMailbox(
-            f"agent {found.agent_name!r} has no mailbox; give it one with "
-            f"`{prog} agents mailbox register {found.agent_name}`"
+        raise InvalidInput(
+            f"agent {session.agent_name!r} has no mailbox; give it one with "
+            f"`{prog} agents mailbox register {session.agent_name}`",
+            code="no_mailbox",
         )
     return binding
 
 
-def withdraw(binding: Mailbox, removal: "Removal") -> str | None:
-    """Take the mailbox out of use, or away; the registration it had, None where there was none."""
+def deregister(binding: Mailbox, removal: "Removal") -> str | None:
+    """Deactivate or remove the mailbox; returns its registration id, None if there was none."""
     if not isinstance(binding, FilesystemMailbox):
         return None
     from posthouse.mailbox.filesystem import open_root, register_mailbox
@@ -47,13 +42,13 @@ def withdraw(binding: Mailbox, removal: "Removal") -> str | None:
         return None
 
 
-def opened(binding: Mailbox) -> "Facade":
-    """The mailbox itself, for a command that needs no gateway. The caller closes its transport.
+def open_mailbox(binding: Mailbox) -> "MailFacade":
+    """Open the mailbox without a gateway. The caller closes its transport.
 
     Raises:
-        MailboxUnusable, UnsupportedMail, MailTrouble: It can't be used.
+        MailboxUnusable, UnsupportedMailOperation, Unavailable: It can't be used.
     """
-    from posthouse.gateway.mail.facade import Facade
+    from posthouse.gateway.mail.facade import MailFacade
     from posthouse.mailbox.transports import open_transport
 
-    return Facade(binding, open_transport(binding))
+    return MailFacade(binding, open_transport(binding))

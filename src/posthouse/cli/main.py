@@ -1,4 +1,4 @@
-"""The entry point: runs one command and turns whatever it raises into a line and an exit code."""
+"""The entry point: runs one command and turns exceptions into an error line and an exit code."""
 
 import sys
 from io import TextIOWrapper
@@ -14,42 +14,43 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command in *argv* (default: the process's own) and return its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     if arguments == ["--version"]:
-        # Before any import: agents ask for this all day.
+        # Before any import: agents call this often.
         print(f"posthouse {__version__}")
         return 0
-    return _guarded(arguments)
+    return _run_command(arguments)
 
 
-def _guarded(arguments: list[str]) -> int:
-    from posthouse.cli import dispatch, wiring
+def _run_command(arguments: list[str]) -> int:
+    from posthouse.cli import dispatch
+    from posthouse.cli.wiring import Wiring
 
-    surroundings = wiring.Wiring.of_process()
+    wiring = Wiring.of_process()
     if isinstance(sys.stdout, TextIOWrapper):
-        # Where the terminal's own character set lacks one, its number is better than no answer.
+        # Characters that the terminal's encoding lacks are written as escapes.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = dispatch.run(surroundings.prog(program_name()), arguments, surroundings)
+        code = dispatch.run(wiring.prog(program_name()), arguments, wiring)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        _forget_stdout()
+        _discard_stdout()
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the edge: people get a line, not a traceback
         from posthouse.cli import error_output
 
-        return error_output.report(error, surroundings.style_of(arguments), debug=surroundings.debug)
+        return error_output.report(error, wiring.style_of(arguments), debug=wiring.debug)
 
 
 def program_name() -> str:
-    """The name this was called by, as messages repeat it."""
+    """The name the program was called by, as messages show it."""
     name = sys.argv[0].rpartition("/")[2]
     return name if name and name != "__main__.py" else "posthouse"
 
 
-def _forget_stdout() -> None:
-    # The interpreter flushes stdout once more at exit, and would complain about the same pipe.
+def _discard_stdout() -> None:
+    # The interpreter flushes stdout again at exit and would report the same broken pipe.
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

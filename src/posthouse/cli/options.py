@@ -1,4 +1,4 @@
-"""What stands in a command line beside the command: output style, selectors, and the words after `--`."""
+"""Parses options: output style, agent selectors, and the words after `--`."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,21 +14,21 @@ _STYLE_FLAGS: dict[str, Style] = {
     "--print-fancy": "fancy",
 }
 _SELECTORS = {"--agent-name": "name", "--agent-id": "id"}
-#: Marks a word from behind `--` while argparse looks. No argument of a process can hold a NUL.
+#: Marks a word from after `--` during parsing. No process argument can contain a NUL.
 _VERBATIM = "\0"
-#: A century; the clock of the system counts to three of them.
+#: One century; the system clock's range is about three.
 _LONGEST_SECONDS = 100 * 365 * 86400.0
 
 
 class Selection(NamedTuple):
-    """How a person named the agent."""
+    """How the command line names the agent."""
 
     kind: str  # "name", "id", "any" (a name or an id) or "self"
     value: str = ""
 
 
 def take_style(words: Sequence[str]) -> tuple[Style | None, list[str]]:
-    """The style flag that stands anywhere before `--` (the last wins), and the other words."""
+    """The last style flag before `--`, and the other words."""
     style: Style | None = None
     head, tail = _split(words)
     rest = []
@@ -44,7 +44,7 @@ def take_selection(words: Sequence[str]) -> tuple[Selection | None, list[str]]:
     """The `--agent-name` or `--agent-id` before `--`, and the other words.
 
     Raises:
-        UsageError: There is more than one, or one without a value.
+        UsageError: There is more than one, or its value is missing.
     """
     head, tail = _split(words)
     found: list[Selection] = []
@@ -65,7 +65,7 @@ def take_selection(words: Sequence[str]) -> tuple[Selection | None, list[str]]:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse that raises instead of exiting, and takes options anywhere among positionals."""
+    """An argparse parser that raises instead of exiting and allows options among positionals."""
 
     @property
     def declared(self) -> Sequence[argparse.Action]:
@@ -76,21 +76,21 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, usage=self.format_usage())
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Parse *words*; what stands behind `--` is positional, whatever it looks like.
+        """Parse *words*; words after `--` are always positional.
 
         Raises:
-            UsageError: They don't fit.
+            UsageError: The words don't match the parser.
         """
         head, tail = _split(words)
         verbatim = tail[1:]
         marked = [f"{_VERBATIM}{index}" for index in range(len(verbatim))]
         parsed = self.parse_intermixed_args([*head, *marked])
-        return argparse.Namespace(**{key: _restored(value, verbatim) for key, value in vars(parsed).items()})
+        return argparse.Namespace(**{key: _restore(value, verbatim) for key, value in vars(parsed).items()})
 
 
-def _restored(value: Any, verbatim: Sequence[str]) -> Any:
+def _restore(value: Any, verbatim: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_restored(item, verbatim) for item in value]
+        return [_restore(item, verbatim) for item in value]
     if isinstance(value, str) and value.startswith(_VERBATIM):
         return verbatim[int(value[1:])]
     return value
@@ -102,27 +102,27 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return listed[:cut], listed[cut:]
 
 
-def pair_argument(parser: Parser, option: str) -> None:
-    """The option by which a command asks the coordination server."""
+def server_argument(parser: Parser, option: str) -> None:
+    """Add the option that directs a command to the coordination server."""
     parser.add_argument(
         option,
         type=port,
         dest="pair_port",
         metavar="N",
-        help="ask the coordination server on this port, and not this machine's files",
+        help="use the coordination server on this port instead of this machine's files",
     )
 
 
 def port(text: str) -> int:
-    """The type of an option that names where somebody listens."""
+    """The argparse type of a TCP port, 1 to 65535."""
     number = int(text)
     if not 0 < number < 1 << 16:
-        raise argparse.ArgumentTypeError(f"{text} is no port: 1 to 65535")
+        raise argparse.ArgumentTypeError(f"invalid port {text}: must be 1 to 65535")
     return number
 
 
-def natural(text: str) -> int:
-    """The type of an option that counts from 0."""
+def non_negative(text: str) -> int:
+    """The argparse type of a count from 0."""
     number = int(text)
     if number < 0:
         raise ValueError(f"{text} is below 0")
@@ -130,8 +130,8 @@ def natural(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """The type of an option that says how long to wait."""
+    """The argparse type of a timeout in seconds."""
     number = float(text)
     if not 0 < number <= _LONGEST_SECONDS:  # NaN is neither
-        raise argparse.ArgumentTypeError(f"{text} is no time to wait: give seconds, more than 0")
+        raise argparse.ArgumentTypeError(f"invalid timeout {text}: must be positive seconds")
     return number

@@ -1,7 +1,7 @@
-"""How results are shown: text for people, JSON for programs, colour only on a terminal that asked.
+"""Output of commands: text for people, JSON for programs, colour on terminals on request.
 
-A terminal never gets a control or bidi character from the text of an agent, a mail or an error: each is
-written out (`\\x1b`). A pipe or a file gets the text exactly. JSON escapes them everywhere.
+On a terminal, control and bidi characters in the text of agents, mail and errors are escaped (`\\x1b`).
+A pipe or a file gets the text unchanged. JSON escapes them everywhere.
 """
 
 import re
@@ -17,19 +17,19 @@ Tone = Literal["good", "bad", "busy", "faint", "strong"]
 
 _SGR: dict[Tone, str] = {"good": "32", "bad": "31", "busy": "33", "faint": "2", "strong": "1"}
 _GAP = "  "
-#: The sequences that `toned` adds. Where colours are shown, text of agents may hold them too; they colour.
+#: The sequences that `coloured` adds. They are not escaped where colours are shown, in text of agents either.
 _OWN_SGR = re.compile(r"(\x1b\[(?:32|31|33|2|1|0)m)")
 
 
 class Cell(NamedTuple):
-    """A text with the tone it has where colours are shown."""
+    """A table cell: its text, and its tone where colours are shown."""
 
     text: str
     tone: Tone | None = None
 
 
 class Output:
-    """Where one command writes its result, in the style that was chosen for it."""
+    """Writes the result of one command in its output style."""
 
     def __init__(self, style: Style, *, colour: bool = False, stream: TextIO | None = None) -> None:
         self.style = style
@@ -51,18 +51,18 @@ class Output:
         if self.is_json:
             self.line(encode(value))
         elif rows:
-            self.line("\n".join(self.rendered(headings, rows)))
+            self.line("\n".join(self.table_lines(headings, rows)))
         else:
             self.line(empty)
 
-    def rendered(self, headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
+    def table_lines(self, headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[str]:
         """The lines of an aligned table. No line ends in blanks."""
         titles = [Cell(heading.upper(), "faint") for heading in headings]
-        shown = [titles, *([Cell(self.shown(cell.text), cell.tone) for cell in row] for row in rows)]
+        shown = [titles, *([Cell(self.escaped(cell.text), cell.tone) for cell in row] for row in rows)]
         widths = [max(len(row[index].text) for row in shown) for index in range(len(titles))]
         return [self._row(row, widths) for row in shown]
 
-    def toned(self, text: str, tone: Tone | None) -> str:
+    def coloured(self, text: str, tone: Tone | None) -> str:
         return f"\x1b[{_SGR[tone]}m{text}\x1b[0m" if self.has_colours and tone else text
 
     def line(self, text: str = "") -> None:
@@ -70,11 +70,11 @@ class Output:
         self.write(f"{text}\n")
 
     def write(self, text: str) -> None:
-        """Write *text* at once, so that a reader of a pipe sees it now."""
-        self.control(self.shown(text))
+        """Write *text* and flush."""
+        self.write_raw(self.escaped(text))
 
-    def shown(self, text: str) -> str:
-        """*text* as this output shows it: safe on a terminal and in JSON, otherwise unchanged."""
+    def escaped(self, text: str) -> str:
+        """*text* with control and bidi characters escaped for a terminal or JSON, otherwise unchanged."""
         if self.is_json:
             return visible_json(text)
         if not self._stream.isatty():
@@ -84,45 +84,45 @@ class Output:
         parts = _OWN_SGR.split(text)
         return "".join(part if index % 2 else visible(part) for index, part in enumerate(parts))
 
-    def control(self, text: str) -> None:
-        """Write *text* as it is: our own terminal sequences, and text that `shown` has returned."""
+    def write_raw(self, text: str) -> None:
+        """Write *text* unescaped: our own terminal sequences, or text from `escaped`."""
         self._stream.write(text)
         self._stream.flush()
 
     def copy(self, pieces: Iterable[bytes]) -> None:
-        """Copy output of another program: byte for byte, but safely to a terminal."""
+        """Copy output of another program byte for byte; on a terminal, escaped."""
         if self._stream.isatty():
             import codecs
 
             decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
             for piece in pieces:
-                self.control(visible(decoder.decode(piece)))
-            self.control(visible(decoder.decode(b"", final=True)))
+                self.write_raw(visible(decoder.decode(piece)))
+            self.write_raw(visible(decoder.decode(b"", final=True)))
         else:
             for piece in pieces:
                 self._stream.buffer.write(piece)
             self._stream.buffer.flush()
 
     def warning(self, text: str) -> None:
-        """Tell a person something beside the result, which programs read alone."""
-        complain(f"warning: {text}")
+        """Write a warning to stderr."""
+        write_stderr(f"warning: {text}")
 
     def _row(self, row: Sequence[Cell], widths: Sequence[int]) -> str:
         cells = [
-            self.toned(cell.text, cell.tone) + " " * (width - len(cell.text))
+            self.coloured(cell.text, cell.tone) + " " * (width - len(cell.text))
             for cell, width in zip(row, widths, strict=True)
         ]
         return _GAP.join(cells).rstrip()
 
 
-def complain(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Write *text* and a newline to stderr at once; to a terminal without control and bidi characters."""
     sys.stderr.write(f"{visible(text) if sys.stderr.isatty() else text}\n")
     sys.stderr.flush()
 
 
 def encode(value: Any) -> str:
-    """JSON as the contract wants it: two spaces, sorted keys. Control and bidi characters are escaped."""
+    """JSON as the contract requires: two spaces, sorted keys. Control and bidi characters are escaped."""
     import json
 
     return visible_json(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""All agents at a glance: one line each, and a table of them that fits the terminal. Pure."""
+"""The overview of all agents: one line each, and a table that fits the terminal. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from posthouse.cli import humanize
 from posthouse.cli.output import Cell, Output, Tone
 from posthouse.support import clock
 
-#: In the order in which they stand.
+#: From left to right.
 _COLUMNS = ("name", "tool", "kind", "state", "since", "queue", "last")
-#: What is left out first where the terminal is narrow.
-_SPARED = ("kind", "tool", "since", "last", "queue")
+#: The columns that a narrow terminal drops, in this order.
+_DROP_ORDER = ("kind", "tool", "since", "last", "queue")
 _TONES: dict[str, Tone] = {
     "ready": "good",
     "draft": "good",
@@ -26,8 +26,8 @@ _TONES: dict[str, Tone] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One agent as somebody sees it who watches them all."""
+class AgentLine:
+    """One agent in the overview."""
 
     agent_id: str
     name: str
@@ -36,14 +36,14 @@ class Line:
     #: `ready`, `active`, `blocked: permission` and the like.
     state: str
     since: datetime | None = None
-    #: What waits at its gateway; None: it has none.
+    #: The queue depth of its gateway; None: it has no gateway.
     queue: int | None = None
-    #: How its last turn ended.
+    #: The outcome of its last turn.
     last: str = "none"
 
     @property
     def value(self) -> dict[str, Any]:
-        """The line for programs."""
+        """The line as JSON-ready fields."""
         since = None if self.since is None else clock.iso_seconds(self.since)
         return {
             "agent_id": self.agent_id,
@@ -58,14 +58,14 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The line for people who read a pipe."""
+        """The line as plain text, for pipes."""
         waiting = "" if not self.queue else f", {self.queue} waiting"
         last = "" if self.last == "none" else f" (last: {self.last})"
         return f"{self.name}: {self.state}{waiting}{last}"
 
 
 def screen(
-    lines: Sequence[Line], note: str, output: Output, *, now: datetime, columns: int, rows: int
+    lines: Sequence[AgentLine], note: str, output: Output, *, now: datetime, columns: int, rows: int
 ) -> list[str]:
     """The lines of a terminal with *columns* and *rows*: the table, and *note* below it."""
     room = max(1, rows - 3)
@@ -73,22 +73,22 @@ def screen(
     body = _table(shown, output, now, columns) if lines else ["no agents run"]
     if len(shown) < len(lines):
         body.append(f"… and {len(lines) - len(shown)} more")
-    return [*body, "", output.toned(note[:columns], "faint")]
+    return [*body, "", output.coloured(note[:columns], "faint")]
 
 
-def _table(lines: Sequence[Line], output: Output, now: datetime, columns: int) -> list[str]:
+def _table(lines: Sequence[AgentLine], output: Output, now: datetime, columns: int) -> list[str]:
     cells = [_cells(line, now) for line in lines]
     kept = list(_COLUMNS)
-    for spared in ("", *_SPARED):
-        kept = [name for name in kept if name != spared]
+    for dropped in ("", *_DROP_ORDER):
+        kept = [name for name in kept if name != dropped]
         if _width(kept, cells) <= columns:
             break
     else:
         cells = [_cut(row, kept, columns) for row in cells]
-    return output.rendered(kept, [[row[name] for name in kept] for row in cells])
+    return output.table_lines(kept, [[row[name] for name in kept] for row in cells])
 
 
-def _cells(line: Line, now: datetime) -> dict[str, Cell]:
+def _cells(line: AgentLine, now: datetime) -> dict[str, Cell]:
     return {
         "name": Cell(line.name, "strong"),
         "tool": Cell(line.tool),
@@ -106,10 +106,10 @@ def _width(kept: Sequence[str], cells: Sequence[Mapping[str, Cell]]) -> int:
 
 
 def _cut(row: Mapping[str, Cell], kept: Sequence[str], columns: int) -> dict[str, Cell]:
-    """*row* with what is left of it, the name and the state, cut to share the terminal."""
+    """*row* with each kept column shortened to an equal share of the terminal."""
     room = max(4, (columns - 2 * (len(kept) - 1)) // len(kept))
-    return {name: cell._replace(text=_shortened(cell.text, room)) for name, cell in row.items()}
+    return {name: cell._replace(text=_shorten(cell.text, room)) for name, cell in row.items()}
 
 
-def _shortened(text: str, room: int) -> str:
+def _shorten(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"

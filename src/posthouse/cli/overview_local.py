@@ -1,11 +1,11 @@
-"""All agents at a glance, from their own files: records, turn folders, what gateways left on disk."""
+"""The overview of all agents from files: records, turn folders and gateway state."""
 
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from posthouse.cli import agent_description, tui_state_view
-from posthouse.cli.overview import Line
+from posthouse.cli.overview import AgentLine
 from posthouse.contracts import gateway_files as gf
 from posthouse.sessions import liveness
 from posthouse.sessions.liveness import Agent
@@ -15,18 +15,18 @@ from posthouse.support import clock, untrusted_files
 from posthouse.turns import runner
 
 _MAX_BYTES = 1 << 16
-#: A headless turn's end in the words of a TUI's.
+#: Headless turn outcomes in the terms of TUI outcomes.
 _OUTCOMES = {"completed": "success", "failed": "error"}
 
 
-def look(registry: Registry) -> list[Line]:
-    """Every agent that is meant to run, by name. Asks tmux, and no gateway."""
+def read(registry: Registry) -> list[AgentLine]:
+    """One line for each agent that should be running, by name. Queries tmux, but no gateway."""
     return [_line(agent) for agent in liveness.registered(registry)]
 
 
-def _line(agent: Agent) -> Line:
-    state, since, last = _doing(agent)
-    return Line(
+def _line(agent: Agent) -> AgentLine:
+    state, since, last = _activity(agent)
+    return AgentLine(
         agent_id=agent.agent_id,
         name=agent.name,
         tool=agent.record.identity.tool,
@@ -38,48 +38,48 @@ def _line(agent: Agent) -> Line:
     )
 
 
-def _doing(agent: Agent) -> tuple[str, datetime | None, str]:
-    """What it does, since when, and how its last turn ended."""
+def _activity(agent: Agent) -> tuple[str, datetime | None, str]:
+    """The agent's state, its start time, and the outcome of its last turn."""
     if agent.session is None or agent.health != "healthy":
         since = clock.parse(agent.record.lifecycle.state_updated_at)
         return agent_description.health(agent).text, since, "none"
     if agent.session.manifest.is_headless:
         return _headless(agent.session)
-    belief = tui_state_view.left_on_disk(agent.session) if agent_description.gateway(agent) else None
-    if belief is None:
+    tui = tui_state_view.read_saved(agent.session) if agent_description.gateway(agent) else None
+    if tui is None:
         return "alive", clock.parse(agent.record.lifecycle.state_updated_at), "none"
     return (
-        tui_state_view.in_words(belief),
-        _moment(belief.get("since_utc")),
-        str(belief.get("outcome", "none")),
+        tui_state_view.describe(tui),
+        _parse_time(tui.get("since_utc")),
+        str(tui.get("outcome", "none")),
     )
 
 
-def _headless(found: Session) -> tuple[str, datetime | None, str]:
-    turn = runner.last(found.turns_root)
+def _headless(session: Session) -> tuple[str, datetime | None, str]:
+    turn = runner.last(session.turns_root)
     if turn is None:
         return "ready", None, "none"
     state = turn.state()
     if state.status == "active":
-        return "active", _moment(state.started_at_utc), "none"
-    return "ready", _moment(state.completed_at_utc), _OUTCOMES.get(state.status, state.status)
+        return "active", _parse_time(state.started_at_utc), "none"
+    return "ready", _parse_time(state.completed_at_utc), _OUTCOMES.get(state.status, state.status)
 
 
 def _queue(agent: Agent) -> int | None:
     if agent.session is None or agent_description.gateway(agent) is None:
         return None
-    depth = _left(agent.session.gateway_root / gf.STATE).get("queue_depth")
+    depth = _read_json(agent.session.gateway_root / gf.STATE).get("queue_depth")
     return depth if isinstance(depth, int) else None
 
 
-def _left(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         with untrusted_files.open_file(path) as stream:
             content = untrusted_files.decode_json(stream.read(_MAX_BYTES))
-    except (OSError, ValueError):  # just being replaced, or gone with its gateway
+    except (OSError, ValueError):  # being replaced, or removed with its gateway
         return {}
     return content if isinstance(content, dict) else {}
 
 
-def _moment(text: object) -> datetime | None:
+def _parse_time(text: object) -> datetime | None:
     return clock.parse(text) if isinstance(text, str) else None

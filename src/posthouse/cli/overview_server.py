@@ -1,4 +1,4 @@
-"""All agents at a glance, as a coordination server tells of them: asked again only about what changed."""
+"""The overview of all agents from a coordination server. Only agents that changed are fetched again."""
 
 import threading
 from dataclasses import replace
@@ -6,58 +6,58 @@ from datetime import datetime
 from typing import Any
 
 from posthouse.cli import tui_state_view
-from posthouse.cli.overview import Line
-from posthouse.clients.events import Heard
-from posthouse.clients.server import CoordinationClient, responses
+from posthouse.cli.overview import AgentLine
+from posthouse.clients.events import ReceivedEvent
+from posthouse.clients.server import ServerClient, responses
 from posthouse.errors import NotFound, PosthouseError, Unavailable
 from posthouse.support import clock
 
-#: After these the list itself is another one.
-_COMINGS_AND_GOINGS = frozenset(
+#: Events after which the whole list is fetched again.
+_LIST_CHANGES = frozenset(
     {"agent_appeared", "agent_stopped", "agent_gone", "record_problem", "record_mended", "gap"}
 )
-#: Between tries to hear a server that went away.
-_AGAIN_SECONDS = 1.0
+#: Delay between attempts to reconnect to the event stream.
+_RECONNECT_SECONDS = 1.0
 
 
 class ServerOverview:
-    """What one server says of its agents. `look` is for one thread; another one hears of changes."""
+    """The agents of one server. `refresh` is for one thread; another one follows the events."""
 
-    def __init__(self, client: CoordinationClient) -> None:
+    def __init__(self, client: ServerClient) -> None:
         self.client = client
-        #: Set when there is something new to see.
-        self.news = threading.Event()
-        self._lines: dict[str, Line] = {}
+        #: Set when an agent has changed since the last `refresh`.
+        self.changed = threading.Event()
+        self._lines: dict[str, AgentLine] = {}
         self._stale: set[str] | None = None
         self._lock = threading.Lock()
-        self._is_over = threading.Event()
+        self._is_closed = threading.Event()
 
-    def listen(self) -> None:
-        """Hear of changes in a thread, which ends with this process, or after `close`."""
-        threading.Thread(target=self._hear, name="events", daemon=True).start()
+    def start(self) -> None:
+        """Follow events in a daemon thread until `close`."""
+        threading.Thread(target=self._follow_events, name="events", daemon=True).start()
 
     def close(self) -> None:
-        """Hear no more. A stream that is open is read until its server ends it."""
-        self._is_over.set()
+        """Stop following events. An open stream is read until its server ends it."""
+        self._is_closed.set()
 
-    def look(self) -> list[Line]:
-        """Every agent that runs, by name.
+    def refresh(self) -> list[AgentLine]:
+        """One line for each running agent, sorted by name.
 
         Raises:
             Unavailable: The server does not answer.
         """
         with self._lock:
             stale, self._stale = self._stale, set()
-            self.news.clear()
+            self.changed.clear()
         try:
-            self._renew(stale)
+            self._update(stale)
         except PosthouseError:
             with self._lock:
                 self._stale = None
             raise
         return [*self._lines.values()]
 
-    def _renew(self, stale: set[str] | None) -> None:
+    def _update(self, stale: set[str] | None) -> None:
         if stale is None:
             agents = {one.tracked_agent_id: one for one in self.client.agents().agents}
             self._lines = {ref: self._line(one) for ref, one in agents.items()}
@@ -68,75 +68,81 @@ class ServerOverview:
             except NotFound:
                 del self._lines[ref]
 
-    def _line(self, who: responses.Identity) -> Line:
-        ref = who.tracked_agent_id
+    def _line(self, identity: responses.Identity) -> AgentLine:
+        ref = identity.tracked_agent_id
         try:
-            return self._seen(self.client.state(ref))
+            return self._line_from_summary(self.client.state(ref))
         except (NotFound, Unavailable):
-            # Of this one alone: it has just gone, or its own machine does not answer.
-            return Line(
-                agent_id=ref, name=who.agent_name or ref, tool=who.tool, kind=who.transport, state="?"
+            # This agent has just ended, or its own machine does not respond.
+            return AgentLine(
+                agent_id=ref,
+                name=identity.agent_name or ref,
+                tool=identity.tool,
+                kind=identity.transport,
+                state="?",
             )
 
-    def _seen(self, summary: responses.Summary) -> Line:
-        who, ref = summary.identity, summary.tracked_agent_id
-        belief = believed(self.client, summary)
+    def _line_from_summary(self, summary: responses.Summary) -> AgentLine:
+        identity, ref = summary.identity, summary.tracked_agent_id
+        tui = tui_state(self.client, summary)
         state = summary.turn.phase if summary.availability == "available" else summary.availability
         old = self._lines.get(ref)
-        line = Line(
+        line = AgentLine(
             agent_id=ref,
-            name=who.agent_name or ref,
-            tool=who.tool,
-            kind=who.transport if who.management_kind != "external_communication_only" else "external",
-            state=state if belief is None else tui_state_view.in_words(belief),
-            since=_moment(summary.last_turn.updated_at_utc if belief is None else belief["state_since_utc"]),
+            name=identity.agent_name or ref,
+            tool=identity.tool,
+            kind=identity.transport
+            if identity.management_kind != "external_communication_only"
+            else "external",
+            state=state if tui is None else tui_state_view.describe(tui),
+            since=_parse_time(summary.last_turn.updated_at_utc if tui is None else tui["state_since_utc"]),
             queue=None if summary.gateway is None else summary.gateway.queue_depth,
             last="error" if summary.last_turn.result == "known_failure" else summary.last_turn.result,
         )
-        if belief is not None or old is None:
+        if tui is not None or old is None:
             return line
-        # A summary does not say since when; what was seen to change does.
+        # A summary has no start time: use the time at which the state was seen to change.
         return replace(line, since=old.since if old.state == line.state else clock.now())
 
-    def _hear(self) -> None:
+    def _follow_events(self) -> None:
         since: str | None = None
-        while not self._is_over.is_set():
+        while not self._is_closed.is_set():
             try:
                 with self.client.events(since=since) as feed:
-                    self._all_again()  # of what happened before this, nobody tells
-                    for heard in feed:
-                        self._take(heard)
+                    self._mark_all_stale()  # events before the connection are not in the stream
+                    for event in feed:
+                        self._mark_stale(event)
                         since = feed.last_id
-            except (Unavailable, NotFound):  # it went away, or is older than its events
+            except (Unavailable, NotFound):  # the server ended, or has no event stream
                 pass
-            self._all_again()
-            self._is_over.wait(_AGAIN_SECONDS)
+            self._mark_all_stale()
+            self._is_closed.wait(_RECONNECT_SECONDS)
 
-    def _take(self, heard: Heard) -> None:
-        ref = heard.fields.get("agent_id")
+    def _mark_stale(self, event: ReceivedEvent) -> None:
+        ref = event.fields.get("agent_id")
         with self._lock:
-            if heard.kind in _COMINGS_AND_GOINGS or not isinstance(ref, str):
+            if event.kind in _LIST_CHANGES or not isinstance(ref, str):
                 self._stale = None
             elif self._stale is not None:
                 self._stale.add(ref)
-            self.news.set()
+            self.changed.set()
 
-    def _all_again(self) -> None:
+    def _mark_all_stale(self) -> None:
         with self._lock:
             self._stale = None
-            self.news.set()
+            self.changed.set()
 
 
-def believed(client: CoordinationClient, summary: responses.Summary) -> dict[str, Any] | None:
-    """What a live gateway believes of a TUI: more than ready and active; None where nobody can be asked."""
+def tui_state(client: ServerClient, summary: responses.Summary) -> dict[str, Any] | None:
+    """The inferred TUI state of a live gateway, more detailed than the summary; None if unavailable."""
     gateway = summary.gateway
     if summary.identity.transport != "tui" or gateway is None or gateway.gateway_health != "healthy":
         return None
     try:
         return client.gateway(summary.tracked_agent_id).tui_belief()
-    except PosthouseError:  # a server of another make, or a gateway that is just ending: the summary counts
+    except PosthouseError:  # unsupported by the server, or the gateway is ending
         return None
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     return None if text is None else clock.parse(text)

@@ -1,27 +1,27 @@
-"""Words for a person whom a command keeps waiting."""
+"""Progress output of slow commands."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from posthouse.cli.output import complain
+from posthouse.cli.output import write_stderr
 
-#: Who sees nothing for so long begins to wonder.
-WONDER_SECONDS = 4.0
+#: Delay before progress output.
+DELAY_SECONDS = 4.0
 
 
 @contextmanager
-def saying(words: str) -> Iterator[None]:
-    """Say *words* on stderr to a person whom the body keeps waiting; a program hears nothing."""
+def delayed_message(message: str) -> Iterator[None]:
+    """Write *message* to stderr if the body takes longer than the delay. Only on a terminal."""
     if not sys.stderr.isatty():
         yield
         return
     import threading
 
-    wondering = threading.Timer(WONDER_SECONDS, complain, (words,))
-    wondering.start()
+    timer = threading.Timer(DELAY_SECONDS, write_stderr, (message,))
+    timer.start()
     try:
         yield
     finally:
-        wondering.cancel()
-        wondering.join()
+        timer.cancel()
+        timer.join()

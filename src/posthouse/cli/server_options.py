@@ -1,26 +1,27 @@
-"""Which commands can ask the coordination server, by which option, and who does it then."""
+"""The commands that can use the coordination server, with the option and handler of each."""
 
 from typing import NamedTuple
 
 from posthouse.cli.tree import Command, Path
 
 
-class Pair(NamedTuple):
-    """How a command asks a server."""
+class ServerOption(NamedTuple):
+    """How a command uses a server."""
 
-    #: The contract's word: `--port`, but `--pair-port` where a port could be the gateway's own.
+    #: Fixed by the contract: `--port`, but `--pair-port` where `--port` could mean the gateway's port.
     option: str
-    #: Who does it then, `module.function` as in the tree; "": the command itself, which looks for the option.
+    #: The handler, `module.function` as in the tree; "": the command's own handler, which checks the option.
     handler: str = ""
-    #: Without a name it is about all agents.
+    #: False: without a name the command is about all agents.
     needs_name: bool = True
 
 
-_PORT = Pair("--port")
-_PAIR_PORT = Pair("--pair-port")
+_PORT = ServerOption("--port")
+_PAIR_PORT = ServerOption("--pair-port")
 
-_LISTS: dict[Path, Pair] = dict.fromkeys(
-    (("agents", "list"), ("agents", "global", "list")), Pair("--port", "via_server.listing", needs_name=False)
+_LISTS: dict[Path, ServerOption] = dict.fromkeys(
+    (("agents", "list"), ("agents", "global", "list")),
+    ServerOption("--port", "via_server.listing", needs_name=False),
 )
 _MAIL = (
     "resolve-live",
@@ -48,18 +49,18 @@ _GATEWAY: tuple[Path, ...] = (
     *(("reminders", leaf) for leaf in ("list", "get", "create", "set", "remove")),
     *(("mail-notifier", leaf) for leaf in ("status", "enable", "disable")),
 )
-_VERBS: dict[Path, Pair] = {
-    **{(verb,): Pair("--port", f"via_server.{verb}") for verb in ("state", "interrupt", "stop")},
-    ("prompt",): Pair("--port", "prompt_via_server.prompt"),
+_VERBS: dict[Path, ServerOption] = {
+    **{(verb,): ServerOption("--port", f"via_server.{verb}") for verb in ("state", "interrupt", "stop")},
+    ("prompt",): ServerOption("--port", "prompt_via_server.prompt"),
     **dict.fromkeys((("relaunch",), ("answer",), ("resume",)), _PORT),
     **{("requests", leaf): _PORT for leaf in ("list", "show", "wait", "cancel")},
-    ("watch",): Pair("--port", needs_name=False),
+    ("watch",): ServerOption("--port", needs_name=False),
     **{
-        ("turn", leaf): Pair("--port", f"turns_via_server.{leaf}")
+        ("turn", leaf): ServerOption("--port", f"turns_via_server.{leaf}")
         for leaf in ("submit", "status", "events", "stdout", "stderr")
     },
     **{
-        ("gateway", leaf): Pair("--pair-port", f"via_server.gateway_{leaf}")
+        ("gateway", leaf): ServerOption("--pair-port", f"via_server.gateway_{leaf}")
         for leaf in ("attach", "detach", "status")
     },
     **{("gateway", *leaf): _PAIR_PORT for leaf in _GATEWAY},
@@ -67,8 +68,8 @@ _VERBS: dict[Path, Pair] = {
 }
 
 
-def of(command: Command) -> Pair | None:
-    """How *command* asks a server, or None. `self` never does: the current session is on this machine."""
+def for_command(command: Command) -> ServerOption | None:
+    """The server option of *command*, or None. Scope `self` has none: its session is on this machine."""
     if command.scope == "short":
         return _VERBS.get(command.path[1:])
     if command.scope == "single":

@@ -1,4 +1,4 @@
-"""The coordination server of a runtime root: is one there, start one in the background, end it."""
+"""The coordination server of a runtime root: find it, start it in the background, stop it."""
 
 import signal
 import subprocess
@@ -16,24 +16,18 @@ from posthouse.support import files, locks, untrusted_files
 
 _START_SECONDS = 60.0
 _END_SECONDS = 60.0
-_LOOK_SECONDS = 0.02
-_MAX_LAST_WORDS = 500
+_POLL_SECONDS = 0.02
+_MAX_LOG_TAIL_BYTES = 500
 
 
 class ServerNotStarted(Unavailable):
-    """The server ended before it listened; the message has its last words."""
+    """The server ended before it listened; the message has the end of its log."""
 
     code = "server_not_started"
 
 
-class ServerStays(Unavailable):
-    """The server was told to end, and did not."""
-
-    code = "server_stays"
-
-
 def running(runtime_root: Path) -> Instance | None:
-    """The live server that owns *runtime_root*, or None. Asks nobody: its lock says whether it lives."""
+    """The live server that owns *runtime_root*, or None. Checks its lock, without a request."""
     servers = runtime_root / cf.SERVERS
     pid = locks.holder(servers / cf.LOCK)
     if pid is None:
@@ -41,7 +35,7 @@ def running(runtime_root: Path) -> Instance | None:
     for path in servers.glob(f"*/{cf.CURRENT_INSTANCE}"):
         try:
             instance = strict.decode(untrusted_files.read_own_bytes(path), Instance)
-        except (OSError, ValueError):  # left by another one, or just being written
+        except (OSError, ValueError):  # left by an earlier server, or being written
             continue
         if instance.pid == pid:
             return instance
@@ -65,16 +59,16 @@ def command(wiring: Wiring, runtime_root: Path, *, host: str, port: int) -> list
 
 
 def ensure(wiring: Wiring, *, ports: Sequence[int]) -> Instance:
-    """The live server of this runtime root; without one, it is started on the first of *ports* that is free.
+    """The live server of this runtime root; if there is none, start it on the first free port of *ports*.
 
-    It outlives whoever started it.
+    It outlives the process that started it.
 
     Raises:
-        ServerNotStarted: None of the ports could be had, or something else is wrong.
+        ServerNotStarted: No port was free, or the server failed otherwise.
     """
-    there = running(wiring.roots.runtime)
-    if there is not None:
-        return there
+    instance = running(wiring.roots.runtime)
+    if instance is not None:
+        return instance
     problem: ServerNotStarted | None = None
     for port in ports:
         try:
@@ -84,11 +78,11 @@ def ensure(wiring: Wiring, *, ports: Sequence[int]) -> Instance:
     raise problem or ServerNotStarted("no port was given")
 
 
-def end(runtime_root: Path) -> bool:
-    """End the server that owns *runtime_root*. False: there is none.
+def stop(runtime_root: Path) -> bool:
+    """Stop the server that owns *runtime_root*. False: there is none.
 
     Raises:
-        ServerStays: It does not end.
+        Unavailable: It does not stop within a minute.
     """
     lock = runtime_root / cf.SERVERS / cf.LOCK
     pid = locks.signal_holder(lock, signal.SIGTERM)
@@ -97,32 +91,34 @@ def end(runtime_root: Path) -> bool:
     deadline = time.monotonic() + _END_SECONDS
     while locks.holder(lock) == pid:
         if time.monotonic() > deadline:
-            raise ServerStays(f"the server, process {pid}, does not end")
-        time.sleep(_LOOK_SECONDS)
+            raise Unavailable(f"the server (process {pid}) does not stop", code="server_stays")
+        time.sleep(_POLL_SECONDS)
     return True
 
 
 def _start(wiring: Wiring, port: int) -> Instance:
     root = wiring.roots.runtime
-    said = files.private_folder(root / cf.SERVERS) / "start.log"
+    log_path = files.private_folder(root / cf.SERVERS) / "start.log"
     argv = command(wiring, root, host="127.0.0.1", port=port)
-    with open(untrusted_files.open_output(said, is_new=True), "wb") as log:
+    with open(untrusted_files.open_output(log_path, is_new=True), "wb") as log:
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # a Ctrl-C in this terminal is not meant for it
+            start_new_session=True,  # Ctrl-C in this terminal does not stop it
             env=dict(wiring.environment),
         )
     deadline = time.monotonic() + _START_SECONDS
-    while (there := running(root)) is None or there.pid != process.pid:
+    while (instance := running(root)) is None or instance.pid != process.pid:
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
             process.wait()
             words = (
-                untrusted_files.read_tail(said, max_bytes=_MAX_LAST_WORDS)[1].decode(errors="replace").strip()
+                untrusted_files.read_tail(log_path, max_bytes=_MAX_LOG_TAIL_BYTES)[1]
+                .decode(errors="replace")
+                .strip()
             )
-            raise ServerNotStarted(f"the coordination server did not start: {words or 'it said nothing'}")
-        time.sleep(_LOOK_SECONDS)
-    return there
+            raise ServerNotStarted(f"the coordination server did not start: {words or 'no output'}")
+        time.sleep(_POLL_SECONDS)
+    return instance

@@ -1,7 +1,7 @@
-"""Which commands there are: a table, from which dispatch, help, suggestions and completion are made.
+"""The table of commands. Dispatch, help, suggestions and completion derive from it.
 
-A verb acts on one agent and is written once; three scopes find the agent in three ways, so every
-verb appears as `agents VERB NAME`, `agents single --agent-name NAME VERB` and `agents self VERB`.
+A verb acts on one agent and is declared once. Three scopes select the agent, so every verb appears as
+`agents VERB NAME`, `agents single --agent-name NAME VERB` and `agents self VERB`.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Scope = Literal["none", "short", "single", "self"]
 Path = tuple[str, ...]
 
 
-# Tuples, because every start pays for a class: a dataclass costs ten times as much.
+# Named tuples: a dataclass makes every start of the command line slower (its class costs ten times as much).
 class Command(NamedTuple):
     path: Path
     #: `module.function` below `posthouse.cli.commands`.
@@ -26,193 +26,203 @@ class Verb(NamedTuple):
     path: Path
     handler: str
     summary: str
-    #: `self` has no stop: an agent does not end itself in the middle of its own command.
+    #: False for `stop`: an agent does not end itself in the middle of its own command.
     on_self: bool = True
 
 
 GROUPS: dict[Path, str] = {
-    ("agents",): "launch agents, ask them, stop them",
+    ("agents",): "launch, prompt and stop agents",
     ("agents", "global"): "all agents",
     ("agents", "single"): "one agent, chosen by --agent-name or --agent-id",
-    ("agents", "single", "cleanup"): "what a stopped agent left on disk",
+    ("agents", "single", "cleanup"): "remove files of a stopped agent",
     ("agents", "self"): "the agent of the current tmux session",
-    ("agents", "external"): "agents of other machines, talked to through their servers",
-    ("gateway",): "one process for the gateways of many agents",
-    ("project",): "project overlays: state that belongs to one working folder",
-    ("tokens",): "who may call the coordination server from beyond this machine",
-    ("demo",): "two scripted agents to try things on",
-    ("tui",): "what the agents' screens mean: packs and the captures that prove them",
-    ("mailbox",): "a mailbox root and its accounts",
-    ("mailbox", "accounts"): "who has a mailbox",
-    ("mailbox", "messages"): "what is in a mailbox",
-    ("internals",): "single steps of other commands",
-    ("admin",): "look after what is on disk",
-    ("admin", "cleanup"): "remove what died",
+    ("agents", "external"): "agents of other machines, reached through their servers",
+    ("gateway",): "run the gateways of many agents in one process",
+    ("project",): "project overlays: state folders of single projects",
+    ("tokens",): "access tokens for remote callers of the coordination server",
+    ("demo",): "a demo with two scripted agents",
+    ("tui",): "classify captured screens and check the screen packs",
+    ("mailbox",): "manage a mailbox root and its accounts",
+    ("mailbox", "accounts"): "accounts of a mailbox root",
+    ("mailbox", "messages"): "messages of a mailbox",
+    ("internals",): "internal steps of other commands",
+    ("admin",): "maintain files on disk",
+    ("admin", "cleanup"): "clean up after dead processes",
 }
 
 _VERB_GROUPS: dict[Path, str] = {
-    ("requests",): "what became of every prompt",
+    ("requests",): "requests and their outcome",
     ("turn",): "single headless turns and their artifacts",
-    ("notify",): "who is told when the agent finished, failed, is blocked or limited",
+    ("notify",): "notifications when the agent finishes, fails, is blocked or limited",
     ("gateway",): "the agent's HTTP gateway",
-    ("tui",): "how the gateway sees the agent's screen",
-    ("reminders",): "what the gateway gives the agent later",
-    ("mail",): "what is in the agent's mailbox, and new mail from it",
-    ("mailbox",): "which mailbox the agent has",
-    ("mail-notifier",): "how the agent is woken for its mail",
+    ("tui",): "the TUI state tracked by the gateway",
+    ("reminders",): "scheduled prompts and keys",
+    ("mail",): "read and send mail of the agent",
+    ("mailbox",): "the agent's mailbox",
+    ("mail-notifier",): "wake-ups of the agent for new mail",
 }
 
 VERBS: tuple[Verb, ...] = (
-    Verb(("state",), "state.state", "what the agent is doing, and how that is known"),
+    Verb(("state",), "state.state", "show what the agent is doing, with the evidence"),
     Verb(("prompt",), "prompt.prompt", "give the agent a prompt; --wait prints the answer"),
     Verb(("interrupt",), "prompt.interrupt", "interrupt what the agent is doing"),
-    Verb(("answer",), "answer.answer", "answer what the agent asks; without a choice, show it"),
-    Verb(("resume",), "answer.resume", "let the queue go on before a usage limit ends"),
+    Verb(("answer",), "answer.answer", "answer the agent's open dialog; without a choice, show it"),
+    Verb(("resume",), "answer.resume", "resume the queue before a usage limit ends"),
     Verb(("stop",), "lifecycle.stop", "end the agent and its gateway; it can be relaunched", on_self=False),
-    Verb(("relaunch",), "lifecycle.relaunch", "start the agent again in its own home"),
+    Verb(("relaunch",), "lifecycle.relaunch", "restart the agent in its existing home folder"),
     Verb(("attach",), "attach.attach", "open the agent's terminal"),
-    Verb(("logs",), "logs.logs", "what happened: events and gateway log; -f follows"),
-    Verb(("watch",), "watch.watch", "what happens, as it happens; without a name, all agents in a table"),
+    Verb(("logs",), "logs.logs", "show events or the gateway log; -f follows"),
+    Verb(("watch",), "watch.watch", "show events live; without a name, all agents in a table"),
     Verb(
         ("notify", "add"),
         "notify.add",
-        "tell a command or a webhook when something is up",
+        "notify a command or a webhook of events",
     ),
-    Verb(("notify", "list"), "notify.listing", "who is told, and how the last telling went"),
-    Verb(("notify", "remove"), "notify.remove", "tell somebody no more"),
-    Verb(("notify", "test"), "notify.trial", "tell somebody once, now, to see whether they hear"),
-    Verb(("last",), "last.last", "the last prompt and its answer"),
-    Verb(("requests", "list"), "requests.listing", "what was asked of the agent, newest first"),
-    Verb(("requests", "show"), "requests.show", "what became of a request, step by step"),
-    Verb(("requests", "wait"), "requests.wait", "wait until a request is over"),
-    Verb(("requests", "cancel"), "requests.cancel", "take back a request that has not started"),
+    Verb(("notify", "list"), "notify.listing", "list notification targets and their last delivery"),
+    Verb(("notify", "remove"), "notify.remove", "remove a notification target"),
+    Verb(("notify", "test"), "notify.send_test", "send a test notification"),
+    Verb(("last",), "last.last", "show the last prompt and its answer"),
+    Verb(("requests", "list"), "requests.listing", "list requests, newest first"),
+    Verb(("requests", "show"), "requests.show", "show one request, stage by stage"),
+    Verb(("requests", "wait"), "requests.wait", "wait until a request ends"),
+    Verb(("requests", "cancel"), "requests.cancel", "cancel a request that has not started"),
     Verb(("turn", "submit"), "turn.submit", "start a headless turn and print its id"),
-    Verb(("turn", "status"), "turn.status", "how a turn stands"),
-    Verb(("turn", "events"), "turn.events", "what happened in a turn"),
-    Verb(("turn", "stdout"), "turn.stdout", "the provider's own output, raw"),
-    Verb(("turn", "stderr"), "turn.stderr", "the provider's error output, raw"),
+    Verb(("turn", "status"), "turn.status", "show the status of a turn"),
+    Verb(("turn", "events"), "turn.events", "show the events of a turn"),
+    Verb(("turn", "stdout"), "turn.stdout", "print the provider's raw output"),
+    Verb(("turn", "stderr"), "turn.stderr", "print the provider's raw error output"),
     Verb(("gateway", "attach"), "gateway.attach", "start the agent's gateway"),
     Verb(("gateway", "detach"), "gateway.detach", "stop the agent's gateway; the agent stays"),
-    Verb(("gateway", "status"), "gateway.status", "the gateway's own status"),
+    Verb(("gateway", "status"), "gateway.status", "show the gateway's status"),
     Verb(
         ("gateway", "reconcile"),
         "gateway_reconcile.reconcile",
-        "decide what becomes of work whose agent was replaced",
+        "replay or discard requests of a replaced agent instance",
     ),
-    Verb(("gateway", "prompt"), "gateway_control.prompt", "give the agent a prompt now, past the queue"),
+    Verb(("gateway", "prompt"), "gateway_control.prompt", "give the agent a prompt now, bypassing the queue"),
     Verb(("gateway", "interrupt"), "gateway_control.interrupt", "interrupt what the agent is doing"),
     Verb(("gateway", "send-keys"), "gateway_control.send_keys", "type raw keys into the agent's terminal"),
-    Verb(("gateway", "tui", "state"), "gateway_tui.state", "how the TUI stands"),
-    Verb(
-        ("gateway", "tui", "belief"), "gateway_tui.belief", "what the TUI is believed to do, and who says so"
-    ),
-    Verb(("gateway", "tui", "history"), "gateway_tui.history", "how the TUI stood, oldest first"),
-    Verb(("gateway", "tui", "watch"), "gateway_tui.watch", "how the TUI stands, until Ctrl-C"),
+    Verb(("gateway", "tui", "state"), "gateway_tui.state", "show the TUI state"),
+    Verb(("gateway", "tui", "belief"), "gateway_tui.belief", "show the inferred TUI state and its evidence"),
+    Verb(("gateway", "tui", "history"), "gateway_tui.history", "show the TUI state history, oldest first"),
+    Verb(("gateway", "tui", "watch"), "gateway_tui.watch", "show the TUI state repeatedly, until Ctrl-C"),
     Verb(
         ("gateway", "tui", "note-prompt"),
         "gateway_tui.note_prompt",
-        "tell of a prompt that the agent got by another way",
+        "report a prompt that was typed outside the gateway",
     ),
-    Verb(("gateway", "reminders", "list"), "gateway_reminders.listing", "reminders, in their order"),
-    Verb(("gateway", "reminders", "get"), "gateway_reminders.get", "one reminder"),
-    Verb(("gateway", "reminders", "create"), "gateway_reminders.create", "make a reminder"),
+    Verb(("gateway", "reminders", "list"), "gateway_reminders.listing", "list reminders in order"),
+    Verb(("gateway", "reminders", "get"), "gateway_reminders.get", "show one reminder"),
+    Verb(("gateway", "reminders", "create"), "gateway_reminders.create", "create a reminder"),
     Verb(("gateway", "reminders", "set"), "gateway_reminders.change", "change a reminder"),
-    Verb(("gateway", "reminders", "remove"), "gateway_reminders.remove", "forget a reminder"),
+    Verb(("gateway", "reminders", "remove"), "gateway_reminders.remove", "delete a reminder"),
     Verb(
         ("mail", "resolve-live"),
         "mail.resolve_live",
-        "which mailbox the agent has now, and the gateway beside it",
+        "show the agent's current mailbox and its gateway",
     ),
-    Verb(("mail", "status"), "mail.status", "whose mailbox it is"),
-    Verb(("mail", "list"), "mail.listing", "messages of a box, newest first"),
-    Verb(("mail", "check"), "mail.check", "the inbox, newest first"),
-    Verb(("mail", "peek"), "mail.peek", "one message; it stays unread"),
-    Verb(("mail", "read"), "mail.read", "one message, which is read from now on"),
+    Verb(("mail", "status"), "mail.status", "show the agent's mail identity"),
+    Verb(("mail", "list"), "mail.listing", "list messages of a box, newest first"),
+    Verb(("mail", "check"), "mail.check", "list the inbox, newest first"),
+    Verb(("mail", "peek"), "mail.peek", "show one message and leave it unread"),
+    Verb(("mail", "read"), "mail.read", "show one message and mark it read"),
     Verb(("mail", "send"), "mail.send", "send a message"),
-    Verb(("mail", "post"), "mail.post", "leave a note of the operator in the mailbox"),
-    Verb(("mail", "reply"), "mail.reply", "answer a message"),
-    Verb(("mail", "mark"), "mail.mark", "mark messages read, answered or archived, or take it back"),
+    Verb(("mail", "post"), "mail.post", "post an operator note into the mailbox"),
+    Verb(("mail", "reply"), "mail.reply", "reply to a message"),
+    Verb(("mail", "mark"), "mail.mark", "set or clear the read, answered and archived marks"),
     Verb(("mail", "mark-read"), "mail.mark_read", "mark messages read"),
-    Verb(("mail", "move"), "mail.move", "put messages into another box"),
-    Verb(("mail", "archive"), "mail.archive", "put messages into the archive"),
-    Verb(("mail", "thread"), "mail.thread", "the conversation of a message"),
-    Verb(("mail", "search"), "mail.search", "messages that hold all the words"),
-    Verb(("mail", "save-attachment"), "mail.save_attachment", "copy an attachment to a file"),
-    Verb(("mail", "track"), "mail.track", "how far a sent message has come"),
+    Verb(("mail", "move"), "mail.move", "move messages to another box"),
+    Verb(("mail", "archive"), "mail.archive", "archive messages"),
+    Verb(("mail", "thread"), "mail.thread", "show the thread of a message"),
+    Verb(("mail", "search"), "mail.search", "find messages that contain all the words"),
+    Verb(("mail", "save-attachment"), "mail.save_attachment", "save an attachment to a file"),
+    Verb(("mail", "track"), "mail.track", "show the delivery progress of a sent message"),
     Verb(("mailbox", "register"), "agent_mailbox.register", "give the agent a mailbox"),
-    Verb(("mailbox", "unregister"), "agent_mailbox.unregister", "take the agent's mailbox away"),
-    Verb(("mailbox", "status"), "agent_mailbox.status", "which mailbox the agent has"),
-    Verb(("gateway", "mail-notifier", "status"), "mail_notifier.status", "how the agent is woken for mail"),
-    Verb(("gateway", "mail-notifier", "enable"), "mail_notifier.enable", "wake the agent for its mail"),
-    Verb(("gateway", "mail-notifier", "disable"), "mail_notifier.disable", "wake the agent no more"),
+    Verb(("mailbox", "unregister"), "agent_mailbox.unregister", "remove the agent's mailbox"),
+    Verb(("mailbox", "status"), "agent_mailbox.status", "show the agent's mailbox"),
+    Verb(("gateway", "mail-notifier", "status"), "mail_notifier.status", "show the mail notifier's settings"),
+    Verb(("gateway", "mail-notifier", "enable"), "mail_notifier.enable", "wake the agent for new mail"),
+    Verb(("gateway", "mail-notifier", "disable"), "mail_notifier.disable", "stop waking the agent for mail"),
 )
 
 _FIRST: tuple[Command, ...] = (
     Command(("agents", "launch"), "lifecycle.launch", "start a new agent"),
-    Command(("agents", "list"), "list_agents.listing", "agents and their state"),
+    Command(("agents", "list"), "list_agents.listing", "list agents and their state"),
     Command(("agents", "join"), "lifecycle.join", "manage an agent that already runs in tmux"),
 )
 
 _LAST: tuple[Command, ...] = (
-    Command(("agents", "cleanup"), "cleanup.cleanup", "put right what died without being stopped"),
-    Command(("agents", "external", "register"), "external.register", "know an agent of another machine"),
-    Command(("agents", "external", "list"), "external.listing", "every agent of another machine"),
-    Command(("agents", "external", "get"), "external.get", "one of them"),
-    Command(("agents", "external", "show"), "external.get", "one of them", hidden=True),
-    Command(("agents", "external", "verify"), "external.verify", "ask its server again who it is"),
-    Command(("agents", "external", "remove"), "external.remove", "forget it; it goes on where it is"),
-    Command(("agents", "global", "list"), "list_agents.listing", "agents and their state"),
-    Command(("agents", "self", "identity"), "state.identity", "who this agent is", scope="self"),
+    Command(("agents", "cleanup"), "cleanup.cleanup", "repair the records of agents that died"),
+    Command(("agents", "external", "register"), "external.register", "register an agent of another machine"),
+    Command(("agents", "external", "list"), "external.listing", "list external agents"),
+    Command(("agents", "external", "get"), "external.get", "show one external agent"),
+    Command(("agents", "external", "show"), "external.get", "show one external agent", hidden=True),
+    Command(("agents", "external", "verify"), "external.verify", "refresh its identity from its server"),
+    Command(
+        ("agents", "external", "remove"),
+        "external.remove",
+        "remove it from the registry; the agent keeps running",
+    ),
+    Command(("agents", "global", "list"), "list_agents.listing", "list agents and their state"),
+    Command(("agents", "self", "identity"), "state.identity", "show this agent's identity", scope="self"),
     Command(("agents", "self", "join"), "lifecycle.join", "manage the agent in this tmux session"),
-    Command(("serve",), "serve.serve", "one HTTP address for all agents, until Ctrl-C"),
-    Command(("project", "init"), "project.init", "make an overlay in this folder, trusted by you"),
-    Command(("project", "trust"), "project.trust", "use the overlay of a folder from now on"),
-    Command(("project", "untrust"), "project.untrust", "refuse the overlay of a folder from now on"),
-    Command(("project", "list"), "project.listing", "the overlays that you trust"),
-    Command(("tokens", "list"), "tokens.listing", "who else may call the server, and for what"),
-    Command(("tokens", "create"), "tokens.create", "let somebody else call the server"),
-    Command(("tokens", "revoke"), "tokens.revoke", "let somebody call the server no more"),
-    Command(("mcp",), "mcp.mcp", "mail and agents as MCP tools on stdin and stdout"),
-    Command(("doctor",), "doctor.doctor", "what is installed, what is missing, and how to get it"),
-    Command(("gateway", "host"), "host.host", "serve gateways in one process until Ctrl-C"),
-    Command(("gateway", "hosted"), "host.hosted", "which gateways the host serves"),
-    Command(("tui", "classify"), "tui.classify", "what one captured screen means, as JSON"),
-    Command(("tui", "record"), "tui_record.record", "add a capture of a live agent", scope="short"),
-    Command(("tui", "check"), "tui.check", "read every capture and compare with what a person read"),
+    Command(("serve",), "serve.serve", "run the coordination server until Ctrl-C"),
+    Command(("project", "init"), "project.init", "create and trust an overlay in this folder"),
+    Command(("project", "trust"), "project.trust", "trust the overlay of a folder"),
+    Command(("project", "untrust"), "project.untrust", "stop trusting the overlay of a folder"),
+    Command(("project", "list"), "project.listing", "list trusted overlays"),
+    Command(("tokens", "list"), "tokens.listing", "list tokens and their scopes"),
+    Command(("tokens", "create"), "tokens.create", "create a token"),
+    Command(("tokens", "revoke"), "tokens.revoke", "revoke a token"),
+    Command(("mcp",), "mcp.mcp", "serve mail and agents as MCP tools over stdio"),
+    Command(("doctor",), "doctor.doctor", "check the installation, and show how to fix it"),
+    Command(("gateway", "host"), "host.host", "run the gateway host until Ctrl-C"),
+    Command(("gateway", "hosted"), "host.hosted", "list the gateways of the host"),
+    Command(("tui", "classify"), "tui.classify", "classify one captured screen, as JSON"),
+    Command(("tui", "record"), "tui_record.record", "record a capture of a live agent", scope="short"),
+    Command(("tui", "check"), "tui.check", "compare the packs with the expected state of every capture"),
     Command(
         ("internals", "mail-prompt"),
         "internals.ask_tui",
-        "let a TUI do a mail operation itself",
+        "ask a TUI to do a mail operation itself",
         scope="short",
     ),
-    Command(("demo", "up"), "demo.up", "start the demo and stay until Ctrl-C"),
+    Command(("demo", "up"), "demo.up", "run the demo until Ctrl-C"),
     Command(("demo", "down"), "demo.down", "stop the demo"),
     Command(("demo", "reset"), "demo.reset", "stop the demo and remove its state"),
-    Command(("mailbox", "init"), "mailbox.init", "make a mailbox root"),
-    Command(("mailbox", "status"), "mailbox.status", "whether the root can be used, and what is in it"),
-    Command(("mailbox", "register"), "mailbox.register", "give an address a mailbox"),
-    Command(("mailbox", "unregister"), "mailbox.unregister", "take a mailbox out of use, or away"),
-    Command(("mailbox", "accounts", "list"), "mailbox_contents.accounts_list", "every account of the root"),
-    Command(("mailbox", "accounts", "get"), "mailbox_contents.accounts_get", "one account and its boxes"),
+    Command(("mailbox", "init"), "mailbox.init", "create a mailbox root"),
+    Command(("mailbox", "status"), "mailbox.status", "check the root and count its contents"),
+    Command(("mailbox", "register"), "mailbox.register", "register a mailbox for an address"),
+    Command(("mailbox", "unregister"), "mailbox.unregister", "deactivate or remove a mailbox"),
     Command(
-        ("mailbox", "messages", "list"), "mailbox_contents.messages_list", "the newest messages of a box"
+        ("mailbox", "accounts", "list"), "mailbox_contents.accounts_list", "list the accounts of the root"
     ),
-    Command(("mailbox", "messages", "get"), "mailbox_contents.messages_get", "one message, left unread"),
-    Command(("mailbox", "repair"), "mailbox.repair", "make the index again from the messages"),
-    Command(("mailbox", "export"), "mailbox.export", "copy mailboxes into a folder that stands by itself"),
-    Command(("mailbox", "cleanup"), "mailbox.cleanup", "remove what dead processes left"),
+    Command(
+        ("mailbox", "accounts", "get"), "mailbox_contents.accounts_get", "show one account and its boxes"
+    ),
+    Command(
+        ("mailbox", "messages", "list"), "mailbox_contents.messages_list", "list the newest messages of a box"
+    ),
+    Command(
+        ("mailbox", "messages", "get"),
+        "mailbox_contents.messages_get",
+        "show one message and leave it unread",
+    ),
+    Command(("mailbox", "repair"), "mailbox.repair", "rebuild the index from the messages"),
+    Command(("mailbox", "export"), "mailbox.export", "export mailboxes into a self-contained folder"),
+    Command(("mailbox", "cleanup"), "mailbox.cleanup", "remove leftovers of dead processes"),
     Command(("mailbox", "clear-messages"), "mailbox.clear", "remove every message; mailboxes stay"),
-    Command(("admin", "cleanup", "registry"), "cleanup.cleanup", "put right what died without being stopped"),
+    Command(("admin", "cleanup", "registry"), "cleanup.cleanup", "repair the records of agents that died"),
     Command(("completion",), "completion.completion", "print a completion script for bash, zsh or fish"),
-    Command(("complete",), "completion.complete", "candidates for the last word", hidden=True),
+    Command(("complete",), "completion.complete", "print candidates for the last word", hidden=True),
 )
 
 
-#: What is left of one agent, which has ended: for nobody's own session.
-_OF_ONE: tuple[tuple[str, str], ...] = (
-    ("session", "forget a stopped agent and its folders"),
+#: Cleanup of one stopped agent. Not in scope `self`: the agent of the current session runs.
+_AGENT_CLEANUPS: tuple[tuple[str, str], ...] = (
+    ("session", "remove a stopped agent and its folders"),
     ("logs", "remove the logs of a stopped agent's gateways"),
-    ("mailbox", "remove the mail credentials that a stopped agent kept"),
+    ("mailbox", "remove the mail credentials of a stopped agent"),
 )
 
 
@@ -225,7 +235,7 @@ def _expanded() -> Iterator[Command]:
         yield Command(("agents", "single", *verb.path), verb.handler, verb.summary, "single")
         if verb.on_self:
             yield Command(("agents", "self", *verb.path), verb.handler, verb.summary, "self")
-    for part, summary in _OF_ONE:
+    for part, summary in _AGENT_CLEANUPS:
         yield Command(("agents", "single", "cleanup", part), f"agent_cleanup.{part}", summary, "single")
 
 

@@ -1,4 +1,4 @@
-"""What gateways believe of their TUIs, in words for people."""
+"""Shows the TUI state that a gateway has inferred, as text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,35 +19,35 @@ _TONES: dict[str, Tone] = {
 _MAX_BYTES = 1 << 16
 
 
-def left_on_disk(found: Session) -> dict[str, Any] | None:
-    """What the session's gateway last wrote; None when it wrote nothing. Asks nobody."""
+def read_saved(session: Session) -> dict[str, Any] | None:
+    """The TUI state that the session's gateway last saved, or None. Reads a file, without a request."""
     try:
-        with untrusted_files.open_file(found.gateway_root / gf.TUI) as stream:
+        with untrusted_files.open_file(session.gateway_root / gf.TUI) as stream:
             content = untrusted_files.decode_json(stream.read(_MAX_BYTES))
-    except (OSError, ValueError):  # no gateway, or one that is just being replaced
+    except (OSError, ValueError):  # no gateway, or the file is being replaced
         return None
     return content if isinstance(content, dict) else None
 
 
-def cell(belief: Mapping[str, Any]) -> Cell:
+def cell(tui: Mapping[str, Any]) -> Cell:
     """The state in a few words: `blocked: permission`, `limited until …`."""
-    state = str(belief.get("state", "unknown"))
-    return Cell(in_words(belief), _TONES.get(state))
+    state = str(tui.get("state", "unknown"))
+    return Cell(describe(tui), _TONES.get(state))
 
 
-def in_words(belief: Mapping[str, Any]) -> str:
-    """The state with what matters about it."""
-    state = str(belief.get("state", "unknown"))
-    if state == "blocked" and (dialog := _dialog_of(belief)):
+def describe(tui: Mapping[str, Any]) -> str:
+    """The state with its dialog or its reset time."""
+    state = str(tui.get("state", "unknown"))
+    if state == "blocked" and (dialog := _dialog_name(tui)):
         return f"blocked: {dialog}"
-    if state == "limited" and (until := belief.get("resets_at_utc")):
+    if state == "limited" and (until := tui.get("resets_at_utc")):
         return f"limited until {until}"
     return state
 
 
-def choices_of(belief: Mapping[str, Any]) -> list[str]:
-    """What the open dialog offers, one line each; the marked one begins with an arrow."""
-    dialog = belief.get("dialog")
+def choices_of(tui: Mapping[str, Any]) -> list[str]:
+    """The choices of the open dialog, one line each; the selected one starts with `>`."""
+    dialog = tui.get("dialog")
     entries = dialog["choices"] if isinstance(dialog, Mapping) else []
     return [
         f"{'>' if one['selected'] else ' '} "
@@ -57,7 +57,7 @@ def choices_of(belief: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _dialog_of(belief: Mapping[str, Any]) -> str:
-    dialog = belief.get("dialog")
+def _dialog_name(tui: Mapping[str, Any]) -> str:
+    dialog = tui.get("dialog")
     name = dialog.get("name") if isinstance(dialog, Mapping) else dialog
     return str(name) if name else ""

@@ -1,4 +1,4 @@
-"""The headless turns of one session, as commands name and show them."""
+"""Finds and shows the headless turns of one session."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -15,26 +15,14 @@ from posthouse.turns.render import Renderer
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn
 
-_LOOK_SECONDS = 0.1
-
-
-class NotHeadless(Conflict):
-    """The agent has a TUI, and so no turns of its own."""
-
-    code = "not_headless"
-
-
-class NoSuchTurn(NotFound):
-    """The session has no such turn."""
-
-    code = "turn_not_found"
+_POLL_SECONDS = 0.1
 
 
 def session_of(agent: Agent) -> Session:
-    """The session of an agent whose manifest can be read.
+    """The session of *agent*.
 
     Raises:
-        Conflict: It can't; the message says why.
+        Conflict: Its manifest can't be read; the message has the reason.
     """
     if agent.session is None:
         raise Conflict(f"agent {agent.name!r}: {agent.detail}")
@@ -45,37 +33,40 @@ def headless_session(agent: Agent) -> Session:
     """The session of a headless agent.
 
     Raises:
-        NotHeadless: It has a TUI.
+        Conflict: The agent has a TUI.
     """
-    found = session_of(agent)
-    if not found.manifest.is_headless:
-        raise NotHeadless(f"agent {agent.name!r} has a TUI; turns are for agents launched with --headless")
-    return found
+    session = session_of(agent)
+    if not session.manifest.is_headless:
+        raise Conflict(
+            f"agent {agent.name!r} has a TUI; turns are for agents launched with --headless",
+            code="not_headless",
+        )
+    return session
 
 
-def named(found: Session, turn_id: str) -> Turn:
+def find(session: Session, turn_id: str) -> Turn:
     """The turn called *turn_id*, or the newest for `last`.
 
     Raises:
-        NoSuchTurn: There is none.
+        NotFound: There is none.
     """
-    turns = runner.turns_of(found.turns_root)
+    turns = runner.turns_of(session.turns_root)
     if turn_id == "last" and turns:
         return turns[-1]
     for turn in turns:
         if turn.turn_id == turn_id:
             return turn
-    newest = f"; the newest is {turns[-1].turn_id}" if turns else "; it has had none yet"
-    raise NoSuchTurn(f"agent {found.agent_name!r} has no turn {turn_id!r}{newest}")
+    newest = f"; the newest is {turns[-1].turn_id}" if turns else "; it has no turns yet"
+    raise NotFound(f"agent {session.agent_name!r} has no turn {turn_id!r}{newest}", code="turn_not_found")
 
 
-def was_ordered(found: Session, turn_id: str | None) -> bool:
-    """Whether a turn of that id exists, however it ended."""
-    return turn_id is not None and Turn(found.turns_root / turn_id).folder.order.exists()
+def exists(session: Session, turn_id: str | None) -> bool:
+    """Whether a turn with that id exists, in any state."""
+    return turn_id is not None and Turn(session.turns_root / turn_id).folder.order.exists()
 
 
 def status(agent: Agent, turn: Turn, state: TurnState) -> dict[str, Any]:
-    """The contract's answer about one turn."""
+    """The contract's status of one turn."""
     return {
         "tracked_agent_id": agent.agent_id,
         "turn_id": state.turn_id,
@@ -98,13 +89,13 @@ def _existing(path: Path) -> str | None:
 
 
 def follow(turn: Turn, show: Callable[[CanonicalEvent], None], seconds: float | None) -> TurnState:
-    """Show events as they come, until the turn ended or *seconds* passed."""
+    """Call *show* with each event until the turn ends or *seconds* pass."""
     import time
 
     deadline = None if seconds is None else time.monotonic() + seconds
     shown = 0
     while True:
-        left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
+        left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
         state = turn.wait(max(0.0, left))
         for event in islice(turn.events(), shown, None):
             show(event)
@@ -113,12 +104,12 @@ def follow(turn: Turn, show: Callable[[CanonicalEvent], None], seconds: float | 
             return state
 
 
-def teller(output: Output, detail: Detail = "concise") -> Callable[[CanonicalEvent], None]:
-    """Writes events to *output* the way the agent's pane shows them."""
+def event_writer(output: Output, detail: Detail = "concise") -> Callable[[CanonicalEvent], None]:
+    """A function that writes events to *output* as the agent's pane shows them."""
     style: Style = output.style
     renderer = Renderer(style, detail, colour=output.has_colours)
 
-    def tell(event: CanonicalEvent) -> None:
-        output.control(renderer.feed(event))  # the renderer has made it safe
+    def write(event: CanonicalEvent) -> None:
+        output.write_raw(renderer.feed(event))  # the renderer has escaped it
 
-    return tell
+    return write

@@ -1,4 +1,4 @@
-"""The one place that reads the environment and constructs what commands work with."""
+"""Reads the environment and constructs the dependencies of commands. The only module that does."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,20 +20,8 @@ if TYPE_CHECKING:
 _DEMO_SOCKET = "posthouse-demo"
 
 
-class BadStyle(InvalidInput):
-    """The environment asks for an output style that does not exist."""
-
-    code = "bad_style"
-
-
-class BadPort(InvalidInput):
-    """The environment names a port that can't be one."""
-
-    code = "bad_port"
-
-
 class Wiring:
-    """The surroundings of one command. Everything is built when it is first asked for."""
+    """The dependencies of one command, each constructed on first use."""
 
     def __init__(self, environment: Mapping[str, str], working_directory: Path) -> None:
         self.environment = environment
@@ -41,32 +29,34 @@ class Wiring:
 
     @classmethod
     def of_process(cls) -> "Wiring":
-        """What this process was started with. Arms the crash point a test asked for."""
+        """The wiring of this process. Arms the crash point that a test asked for."""
         if names.CRASH_AT in os.environ:
             from posthouse.support import crashpoints
 
             crashpoints.arm(os.environ[names.CRASH_AT])
-        return cls(os.environ, _here(os.environ))
+        return cls(os.environ, _working_directory(os.environ))
 
     @property
     def style(self) -> Style:
-        """The output style the environment asks for.
+        """The output style set in the environment.
 
         Raises:
-            BadStyle: There is no such style.
+            InvalidInput: There is no such style.
         """
-        asked = self.environment.get(names.PRINT_STYLE, "").strip().lower() or "plain"
+        given = self.environment.get(names.PRINT_STYLE, "").strip().lower() or "plain"
         for style in STYLES:
-            if style == asked:
+            if style == given:
                 return style
-        raise BadStyle(f"{names.PRINT_STYLE} is {asked!r}; it can be {', '.join(STYLES)}")
+        raise InvalidInput(
+            f"invalid {names.PRINT_STYLE} {given!r}: use {', '.join(STYLES)}", code="bad_style"
+        )
 
     def style_of(self, words: Sequence[str]) -> Style:
-        """The style in which an error of the command *words* is told."""
+        """The style for errors of the command *words*."""
         chosen, _ = options.take_style(words)
         try:
             return chosen or self.style
-        except BadStyle:
+        except InvalidInput:
             return "plain"
 
     @property
@@ -75,21 +65,21 @@ class Wiring:
 
     @property
     def respects_proxy(self) -> bool:
-        """Whether gateways are asked through the proxy that the environment names."""
+        """Whether requests to gateways use the proxy set in the environment."""
         return self.environment.get(names.GATEWAY_RESPECT_PROXY, "").strip() == "1"
 
     @property
     def server_port(self) -> int:
-        """Where the coordination server is, when nobody says otherwise.
+        """The default port of the coordination server.
 
         Raises:
-            BadPort: The environment names none that can be one.
+            InvalidInput: The environment names an invalid port.
         """
         given = self.environment.get(names.SERVER_PORT, "").strip()
         if not given:
             return server_files.DEFAULT_PORT
         if not given.isascii() or not given.isdigit() or int(given) >= 1 << 16:
-            raise BadPort(f"{names.SERVER_PORT} is {given!r}; it can be 0 to 65535")
+            raise InvalidInput(f"invalid {names.SERVER_PORT} {given!r}: must be 0 to 65535", code="bad_port")
         return int(given)
 
     @property
@@ -97,7 +87,7 @@ class Wiring:
         return self.environment.get(names.DEBUG, "") not in ("", "0")
 
     def prog(self, called_by: str) -> str:
-        """How a person calls this program: by its own name, or through a script that says so."""
+        """The program name for messages: the name of a wrapper script if the environment has one."""
         return self.environment.get(names.PROGRAM, "").strip() or called_by
 
     @property
@@ -112,10 +102,10 @@ class Wiring:
 
     @cached_property
     def roots(self) -> "Roots":
-        """Where state lives.
+        """The folders that hold state.
 
         Raises:
-            BadRoot: A variable names a folder that can't be one.
+            InvalidInput: A variable names an unusable folder.
         """
         from posthouse.sessions import roots
 
@@ -129,14 +119,14 @@ class Wiring:
 
     @cached_property
     def agents(self) -> "Agents":
-        from posthouse.gateway_lifecycle.session_hooks import Companions
+        from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
         from posthouse.sessions.agents import Agents
 
-        return Agents(self.roots, self.registry, self._placement, Companions())
+        return Agents(self.roots, self.registry, self._placement, GatewaySessionHooks())
 
     @property
     def server(self) -> "Server":
-        """The tmux server that agents share, and where sessions to join are looked for."""
+        """The tmux server that agents share. Sessions to join are looked up there."""
         return self._placement.shared
 
     @property
@@ -152,7 +142,7 @@ class Wiring:
         return Path(given).absolute() if given else self._state_home / "posthouse-demo"
 
     def for_demo(self) -> "Wiring":
-        """The same surroundings with the demo's own roots, where they are not given already."""
+        """A copy that uses the demo's own roots, unless they are set already."""
         own = {
             names.REGISTRY_DIR: str(self.demo_home / "registry"),
             names.RUNTIME_DIR: str(self.demo_home / "runtime"),
@@ -164,16 +154,16 @@ class Wiring:
         return Wiring({**self.environment, **own}, self.working_directory)
 
     def demo_prefix(self, prog: str) -> str:
-        """How a command that reaches the demo's agents starts."""
+        """The prefix of a command that addresses the demo's agents."""
         if names.STATE_HOME in self.environment:
             return prog
         import shlex
 
-        # The registry alone leads to the agents: their records name everything else.
+        # The registry is enough: the agents' records name everything else.
         return f"{names.REGISTRY_DIR}={shlex.quote(str(self.demo_home / 'registry'))} {prog}"
 
     def demo_down(self, prog: str) -> str:
-        """The command that ends the demo; the script that runs it has a shorter one."""
+        """The command that stops the demo; a wrapper script has a shorter one."""
         return f"{prog} down" if names.STATE_HOME in self.environment else f"{prog} demo down"
 
     @property
@@ -182,9 +172,9 @@ class Wiring:
         return Path(given) if given.startswith("/") else self.user_home / ".local" / "state"
 
 
-def _here(environment: Mapping[str, str]) -> Path:
+def _working_directory(environment: Mapping[str, str]) -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        # Removed under the shell. Whoever needs a folder says that it is not there; the others work.
+        # The folder was removed under the shell. Only commands that need it fail.
         return Path("/", environment.get("PWD", ""))

@@ -1,2 +1,2 @@
-"""Typed HTTP clients of our own services. Standard library only, because the command line starts with them;
-`connections` is for processes that ask all day."""
+"""Typed HTTP clients of our own services. Standard library only, because the command line imports them;
+`connections` is the connection pool of long-running processes."""

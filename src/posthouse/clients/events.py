@@ -1,4 +1,4 @@
-"""Reads server-sent events as they come."""
+"""A client for server-sent events."""
 
 import http.client
 from collections.abc import Iterator
@@ -7,20 +7,20 @@ from typing import Any, NamedTuple, Self
 from posthouse.errors import Unavailable
 from posthouse.support import untrusted_files
 
-#: Longer than any event; a line without end is not one of ours.
+#: Above the largest event.
 MAX_LINE_BYTES = 1 << 20
 
 
 class StreamBroken(Unavailable):
-    """The connection broke, or nothing came for too long; what was heard counts."""
+    """The connection broke or timed out; received events are valid."""
 
     code = "stream_broken"
 
 
-class Heard(NamedTuple):
-    """One event as it was sent, or a gap: `kind` is `gap` then."""
+class ReceivedEvent(NamedTuple):
+    """One event as received, or a gap with the kind `gap`."""
 
-    #: Goes on after it, as `since` or `Last-Event-ID`.
+    #: As `since` or `Last-Event-ID`, the stream resumes after it.
     event_id: str
     fields: dict[str, Any]
 
@@ -29,20 +29,20 @@ class Heard(NamedTuple):
         return str(self.fields.get("kind", ""))
 
 
-class Frames:
-    """Puts events together from the lines of a stream, whoever reads them."""
+class EventParser:
+    """Parses events from the lines of a stream. No I/O."""
 
     def __init__(self) -> None:
-        #: The newest id that was heard of, also where its event was not asked for.
+        #: The newest received id, including ids of events that were filtered out.
         self.last_id: str | None = None
         self._id: str | None = None
         self._data = ""
 
-    def take(self, line: str) -> Heard | None:
-        """The event that *line* completes; a blank line does.
+    def feed(self, line: str) -> ReceivedEvent | None:
+        """The event that *line* completes, if any; a blank line completes one.
 
         Raises:
-            StreamBroken: It is no event.
+            StreamBroken: The event is invalid.
         """
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
@@ -52,17 +52,17 @@ class Frames:
             self._data += value
         elif not line:
             self.last_id, data, self._data = self._id, self._data, ""
-            return Heard(event_id=self._id or "", fields=_object(data)) if data else None
+            return ReceivedEvent(event_id=self._id or "", fields=_object(data)) if data else None
         return None
 
 
 class EventFeed:
-    """The events of an open answer. Ends when the other side ends it. Whoever has it closes it."""
+    """The events of an open response. Ends when the server ends the stream. The caller closes it."""
 
     def __init__(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
         self._connection = connection
         self._response = response
-        self._frames = Frames()
+        self._parser = EventParser()
 
     def __enter__(self) -> Self:
         return self
@@ -72,39 +72,39 @@ class EventFeed:
 
     @property
     def last_id(self) -> str | None:
-        """The newest id that was heard of, also where its event was not asked for."""
-        return self._frames.last_id
+        """The newest received id, including ids of events that were filtered out."""
+        return self._parser.last_id
 
     def close(self) -> None:
         self._response.close()
         self._connection.close()
 
-    def __iter__(self) -> Iterator[Heard]:
-        """Every event, as it comes.
+    def __iter__(self) -> Iterator[ReceivedEvent]:
+        """Every event as it arrives.
 
         Raises:
-            StreamBroken: It can't be read on; `last_id` says from where another can be.
+            StreamBroken: The stream broke; another one can resume from `last_id`.
         """
-        while line := self._line():
-            heard = self._frames.take(text_of(line))
-            if heard is not None:
-                yield heard
+        while line := self._read_line():
+            event = self._parser.feed(decode_line(line))
+            if event is not None:
+                yield event
 
-    def _line(self) -> bytes:
+    def _read_line(self) -> bytes:
         try:
             return self._response.readline(MAX_LINE_BYTES)
         except (OSError, http.client.HTTPException) as error:
-            raise StreamBroken(f"the stream of events broke: {error or type(error).__name__}") from error
+            raise StreamBroken(f"event stream broken: {error or type(error).__name__}") from error
 
 
-def text_of(line: bytes) -> str:
-    """A line without its end.
+def decode_line(line: bytes) -> str:
+    """*line* without its line break.
 
     Raises:
-        StreamBroken: It has none.
+        StreamBroken: It exceeds `MAX_LINE_BYTES`.
     """
     if len(line) >= MAX_LINE_BYTES:
-        raise StreamBroken(f"a line of more than {MAX_LINE_BYTES} bytes is no event")
+        raise StreamBroken(f"line exceeds {MAX_LINE_BYTES} bytes")
     return line.decode(errors="replace").rstrip("\r\n")
 
 
@@ -112,7 +112,7 @@ def _object(data: str) -> dict[str, Any]:
     try:
         decoded = untrusted_files.decode_json(data)
     except ValueError as error:
-        raise StreamBroken("an event that is not JSON") from error
+        raise StreamBroken("event is not JSON") from error
     if not isinstance(decoded, dict):
-        raise StreamBroken("an event that is no object")
+        raise StreamBroken("event is not a JSON object")
     return decoded

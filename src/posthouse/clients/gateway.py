@@ -1,7 +1,6 @@
-"""Talks to one live gateway.
+"""A blocking HTTP client for one gateway.
 
-Connects straight to its listener; proxy variables count only for whoever asks for that, because the
-gateway is on this machine.
+Proxy variables are ignored by default, because the gateway is on this machine.
 """
 
 import http
@@ -13,7 +12,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from posthouse.clients.wire_helpers import execution_of, key_header, words_of
+from posthouse.clients.wire_helpers import execution_override, format_detail, idempotency_header
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
 from posthouse.support import untrusted_files
 
@@ -22,55 +21,55 @@ if TYPE_CHECKING:
 
 _JSON = {"Content-Type": "application/json"}
 _NO_HEADERS: Mapping[str, str] = {}
-_MAX_ANSWER_BYTES = 8 << 20
-_MAIL_LOOKS = ("status", "resolve-live")
-#: A gateway's stream of events gives a sign of life every 15 s.
+_MAX_RESPONSE_BYTES = 8 << 20
+_MAIL_GET = ("status", "resolve-live")
+#: Event streams send a heartbeat every 15 s.
 _SILENCE_SECONDS = 45.0
-_NOT_A_GATEWAY = "it answered with something that is not JSON; is that port a gateway's?"
+_NOT_A_GATEWAY = "the response is not JSON; check that the port is a gateway's"
 
 
 class GatewayUnreachable(Unavailable):
-    """Nobody answered there in time. A request may still have been accepted."""
+    """No response in time. The request may have been accepted."""
 
     code = "gateway_unreachable"
 
 
 class GatewayRefused(PosthouseError):
-    """The gateway said no. Also of the family that its status stands for."""
+    """The gateway refused the request. Subclasses also belong to the error family of their status."""
 
     code = "gateway_refused"
 
     def __init__(self, status: int, detail: Any) -> None:
-        super().__init__(words_of(detail) or f"the gateway answered {status}")
+        super().__init__(format_detail(detail) or f"the gateway answered {status}")
         self.status = status
-        #: As the gateway sent it: a text, an object, or a list of problems.
+        #: As received: a text, an object or a list of problems.
         self.detail = detail
 
 
 class GatewayInvalid(GatewayRefused, InvalidInput):
-    """The request must be changed."""
+    """The request is invalid."""
 
 
 class GatewayNotFound(GatewayRefused, NotFound):
-    """The gateway has no such thing."""
+    """The resource does not exist."""
 
 
 class GatewayConflict(GatewayRefused, Conflict):
-    """Not in this state."""
+    """The request conflicts with the current state."""
 
 
 class GatewayDenied(GatewayRefused, Denied):
-    """The gateway does not serve this caller."""
+    """The gateway denies access to this caller."""
 
 
 class GatewayTokenRefused(GatewayDenied):
-    """The gateway wants its token from callers beyond its machine: none was shown, or another one."""
+    """Remote callers need the gateway's token: it was missing or wrong."""
 
     code = "gateway_token_refused"
 
 
 class GatewayUnavailable(GatewayRefused, Unavailable):
-    """The gateway is there; its agent or its disk is not."""
+    """The gateway runs, but its agent or its disk is unavailable."""
 
 
 _FAMILIES: Mapping[int, type[GatewayRefused]] = {
@@ -84,9 +83,9 @@ _FAMILIES: Mapping[int, type[GatewayRefused]] = {
 
 
 class GatewayClient:
-    """One gateway, by its published address. Keeps no connection open.
+    """One gateway by its published address. Opens one connection per request.
 
-    *token* is what a gateway on another machine wants to see; over loopback none is needed.
+    A remote gateway requires *token*; over loopback none is needed.
     """
 
     def __init__(
@@ -98,17 +97,17 @@ class GatewayClient:
         respect_proxy: bool = False,
         token: str | None = None,
     ) -> None:
-        # 0.0.0.0 is where it listens, not where it can be reached.
+        # 0.0.0.0 is a bind address, not a destination.
         self._address = ("127.0.0.1" if host == "0.0.0.0" else host, port)
         self._timeout_seconds = timeout_seconds
         self._respect_proxy = respect_proxy
-        self._proof = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
 
     def health(self) -> dict[str, Any]:
-        return self._ask("GET", "/health")
+        return self._request("GET", "/health")
 
     def status(self) -> dict[str, Any]:
-        return self._ask("GET", "/v1/status")
+        return self._request("GET", "/v1/status")
 
     def submit_prompt(
         self,
@@ -120,32 +119,32 @@ class GatewayClient:
         reasoning_level: int | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Queue *prompt*; the accepted request. When this returns it is on disk.
+        """Queue *prompt* and return the accepted request, which is on disk when this returns.
 
-        Asked again with the same *idempotency_key*, it is not queued again.
+        A second call with the same *idempotency_key* does not queue it again.
 
         Raises:
-            GatewayRefused: Not queued; of the family `InvalidInput` when the key had another prompt.
+            GatewayRefused: Not queued; `GatewayInvalid` when the key was used with another prompt.
         """
         payload: dict[str, Any] = {"prompt": prompt}
         if turn_id is not None:
             payload["turn_id"] = turn_id
         if chat_session is not None:
             payload["chat_session"] = dict(chat_session)
-        payload |= execution_of(model, reasoning_level)
+        payload |= execution_override(model, reasoning_level)
         return self._submit("submit_prompt", payload, idempotency_key)
 
     def interrupt(self) -> dict[str, Any]:
-        """Interrupt what runs now; the accepted request."""
+        """Interrupt the current work; returns the accepted request."""
         return self._submit("interrupt", {})
 
     def receipt(
         self, request_id: str, *, wait_seconds: float = 0.0, until: str | None = None
     ) -> dict[str, Any]:
-        """What became of a request; waits at most *wait_seconds* for its end, or for the stage *until*."""
+        """The receipt of a request; waits at most *wait_seconds* for its end, or for the stage *until*."""
         query = {"wait": f"{wait_seconds:g}", **({} if until is None else {"until": until})}
         path = f"{_request_path(request_id)}?{urllib.parse.urlencode(query)}"
-        return self._ask("GET", path, patience_seconds=wait_seconds)
+        return self._request("GET", path, extra_seconds=wait_seconds)
 
     def receipts(
         self,
@@ -156,21 +155,21 @@ class GatewayClient:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> dict[str, Any]:
-        """A page of what became of requests, direct prompts and reminders, newest first."""
+        """A page of receipts of requests, direct prompts and reminders, newest first."""
         wanted = {"state": state, "kind": kind, "since": since, "limit": limit, "cursor": cursor}
         query = urllib.parse.urlencode({name: value for name, value in wanted.items() if value is not None})
-        return self._ask("GET", f"/v1/requests?{query}" if query else "/v1/requests")
+        return self._request("GET", f"/v1/requests?{query}" if query else "/v1/requests")
 
     def cancel(self, request_id: str) -> dict[str, Any]:
-        """Take back a request that the agent was not given yet; its receipt after that."""
-        return self._ask("DELETE", _request_path(request_id))
+        """Cancel a request that was not yet delivered to the agent; returns its receipt."""
+        return self._request("DELETE", _request_path(request_id))
 
     def reconcile(self, decision: str, *, epoch: int | None = None) -> dict[str, Any]:
-        """Decide what becomes of work that waited for an agent which was replaced: replay or discard."""
+        """Replay or discard the queued work of a replaced agent."""
         order: dict[str, Any] = {"decision": decision}
         if epoch is not None:
             order["managed_agent_instance_epoch"] = epoch
-        return self._ask("POST", "/v1/reconciliation", order)
+        return self._request("POST", "/v1/reconciliation", order)
 
     def control_prompt(
         self,
@@ -182,99 +181,101 @@ class GatewayClient:
         reasoning_level: int | None = None,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Give the agent *prompt* now, past the queue; once for all who ask with the same *idempotency_key*.
+        """Deliver *prompt* now, bypassing the queue; once per *idempotency_key*.
 
         Raises:
-            GatewayRefused: It was not sent; `detail` has the code and the reason.
+            GatewayRefused: It was not delivered; `detail` has the code and the reason.
         """
         body: dict[str, Any] = {"schema_version": 1, "prompt": prompt, "force": force}
         if chat_session is not None:
             body["chat_session"] = dict(chat_session)
-        body |= execution_of(model, reasoning_level)
-        return self._ask("POST", "/v1/control/prompt", body, headers=key_header(idempotency_key))
+        body |= execution_override(model, reasoning_level)
+        return self._request("POST", "/v1/control/prompt", body, headers=idempotency_header(idempotency_key))
 
     def send_keys(self, sequence: str, *, escape_special_keys: bool = False) -> dict[str, Any]:
         """Type raw keys into the agent's terminal."""
         body = {"sequence": sequence, "escape_special_keys": escape_special_keys}
-        return self._ask("POST", "/v1/control/send-keys", body)
+        return self._request("POST", "/v1/control/send-keys", body)
 
     def headless_state(self) -> dict[str, Any]:
-        return self._ask("GET", "/v1/control/headless/state")
+        return self._request("GET", "/v1/control/headless/state")
 
     def start_new_chat_next(self) -> dict[str, Any]:
-        """Let the next direct prompt that asks for no conversation start a new one; the state after it."""
+        """Start a new conversation with the next direct prompt that names none; returns the new state."""
         body = {"schema_version": 1, "mode": "new"}
-        return self._ask("POST", "/v1/control/headless/next-prompt-session", body)
+        return self._request("POST", "/v1/control/headless/next-prompt-session", body)
 
     def tui_state(self) -> dict[str, Any]:
-        return self._ask("GET", "/v1/control/tui/state")
+        return self._request("GET", "/v1/control/tui/state")
 
     def tui_history(self, *, limit: int = 100) -> dict[str, Any]:
-        """The newest *limit* entries, oldest first; 0 gives all that are kept."""
-        return self._ask("GET", f"/v1/control/tui/history?limit={limit}")
+        """The newest *limit* entries, oldest first; 0 returns all."""
+        return self._request("GET", f"/v1/control/tui/history?limit={limit}")
 
     def tui_belief(self) -> dict[str, Any]:
-        """What the TUI is believed to do, with all evidence."""
-        return self._ask("GET", "/v1/control/tui/belief")
+        """The inferred state of the TUI, with all evidence."""
+        return self._request("GET", "/v1/control/tui/belief")
 
     def answer(self, choice: str, *, dialog: str | None = None) -> dict[str, Any]:
-        """Answer the open dialog; what was pressed, and whether the dialog went away."""
-        return self._ask("POST", "/v1/control/tui/answer", {"choice": choice, "dialog": dialog})
+        """Answer the open dialog; returns the pressed keys and whether the dialog closed."""
+        return self._request("POST", "/v1/control/tui/answer", {"choice": choice, "dialog": dialog})
 
     def answer_rules(self) -> dict[str, Any]:
-        """Which dialogs are answered without asking."""
-        return self._ask("GET", "/v1/control/tui/answer-rules")
+        """The rules for automatic answers to dialogs."""
+        return self._request("GET", "/v1/control/tui/answer-rules")
 
     def set_answer_rules(self, rules: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-        """Let these dialogs, and no others, be answered without asking."""
-        return self._ask("PUT", "/v1/control/tui/answer-rules", {"rules": [dict(rule) for rule in rules]})
+        """Replace the rules for automatic answers to dialogs."""
+        return self._request("PUT", "/v1/control/tui/answer-rules", {"rules": [dict(rule) for rule in rules]})
 
     def limit(self) -> dict[str, Any]:
-        """Whether the queue waits for a usage limit to end."""
-        return self._ask("GET", "/v1/control/tui/limit")
+        """Whether a usage limit pauses the queue."""
+        return self._request("GET", "/v1/control/tui/limit")
 
     def resume_limit(self) -> dict[str, Any]:
-        """Let the queue go on before a usage limit ends."""
-        return self._ask("POST", "/v1/control/tui/limit/resume")
+        """Resume the queue before a usage limit ends."""
+        return self._request("POST", "/v1/control/tui/limit/resume")
 
     def note_prompt(self, prompt: str) -> dict[str, Any]:
-        """Tell of a prompt that the agent got by another way; the TUI's state after it."""
-        return self._ask("POST", "/v1/control/tui/note-prompt", {"prompt": prompt})
+        """Record a prompt that the agent received by other means; returns the TUI's new state."""
+        return self._request("POST", "/v1/control/tui/note-prompt", {"prompt": prompt})
 
     def reminders(self) -> dict[str, Any]:
-        return self._ask("GET", "/v1/reminders")
+        return self._request("GET", "/v1/reminders")
 
     def reminder(self, reminder_id: str) -> dict[str, Any]:
-        return self._ask("GET", _reminder_path(reminder_id))
+        return self._request("GET", _reminder_path(reminder_id))
 
     def create_reminders(self, *definitions: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep them all, or none."""
-        return self._ask("POST", "/v1/reminders", {"schema_version": 1, "reminders": list(definitions)})
+        """Create all reminders, or none."""
+        return self._request("POST", "/v1/reminders", {"schema_version": 1, "reminders": list(definitions)})
 
     def put_reminder(self, reminder_id: str, definition: Mapping[str, Any]) -> dict[str, Any]:
-        """Give a reminder a whole new definition."""
-        return self._ask("PUT", _reminder_path(reminder_id), {"schema_version": 1, **definition})
+        """Replace the definition of a reminder."""
+        return self._request("PUT", _reminder_path(reminder_id), {"schema_version": 1, **definition})
 
     def delete_reminder(self, reminder_id: str) -> dict[str, Any]:
-        return self._ask("DELETE", _reminder_path(reminder_id))
+        return self._request("DELETE", _reminder_path(reminder_id))
 
     def events(
         self, *, since: str | None = None, kinds: Sequence[str] = (), follow: bool = True
     ) -> "EventFeed":
-        """The gateway's events after *since* (an id, or `start`); without it, those to come.
+        """The gateway's events after *since* (an id, or `start`); without it, only new ones.
 
         Raises:
-            GatewayUnreachable: Nobody answered.
-            GatewayRefused: It said no.
+            GatewayUnreachable: No response.
+            GatewayRefused: The gateway refused.
         """
         query = {"since": since, "kinds": ",".join(kinds) or None, "follow": None if follow else "false"}
         given = {name: value for name, value in query.items() if value is not None}
         connection = http.client.HTTPConnection(*self._address, timeout=_SILENCE_SECONDS)
         try:
-            connection.request("GET", f"/v1/events?{urllib.parse.urlencode(given)}", headers=self._proof)
+            connection.request(
+                "GET", f"/v1/events?{urllib.parse.urlencode(given)}", headers=self._authorization
+            )
             response = connection.getresponse()
             if response.status != http.HTTPStatus.OK:
-                _read(response.status, response.read(_MAX_ANSWER_BYTES))
+                _read(response.status, response.read(_MAX_RESPONSE_BYTES))
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise self._unreachable(error) from error
@@ -287,51 +288,51 @@ class GatewayClient:
 
     def mail(self, verb: str, order: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """One mail operation."""
-        if verb in _MAIL_LOOKS:
-            return self._ask("GET", f"/v1/mail/{verb}")
-        return self._ask("POST", f"/v1/mail/{verb}", {"schema_version": 1, **(order or {})})
+        if verb in _MAIL_GET:
+            return self._request("GET", f"/v1/mail/{verb}")
+        return self._request("POST", f"/v1/mail/{verb}", {"schema_version": 1, **(order or {})})
 
     def notifier(self) -> dict[str, Any]:
-        return self._ask("GET", "/v1/mail-notifier")
+        return self._request("GET", "/v1/mail-notifier")
 
     def put_notifier(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Enable the notifier; the status after it."""
-        return self._ask("PUT", "/v1/mail-notifier", {"schema_version": 1, **settings})
+        """Enable the notifier; returns its new status."""
+        return self._request("PUT", "/v1/mail-notifier", {"schema_version": 1, **settings})
 
     def delete_notifier(self) -> dict[str, Any]:
-        """Disable the notifier; the status after it."""
-        return self._ask("DELETE", "/v1/mail-notifier")
+        """Disable the notifier; returns its new status."""
+        return self._request("DELETE", "/v1/mail-notifier")
 
     def wake_settings(self) -> dict[str, Any]:
-        return self._ask("GET", "/v1/mail-notifier/wake")
+        return self._request("GET", "/v1/mail-notifier/wake")
 
     def put_wake_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Set them all; what is left out has its default."""
-        return self._ask("PUT", "/v1/mail-notifier/wake", {"schema_version": 1, **settings})
+        """Replace the settings; omitted ones get their defaults."""
+        return self._request("PUT", "/v1/mail-notifier/wake", {"schema_version": 1, **settings})
 
     def _submit(self, kind: str, payload: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
         body = {"schema_version": 1, "kind": kind, "payload": payload}
-        return self._ask("POST", "/v1/requests", body, headers=key_header(key))
+        return self._request("POST", "/v1/requests", body, headers=idempotency_header(key))
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
         headers: Mapping[str, str] = _NO_HEADERS,
-        patience_seconds: float = 0.0,
+        extra_seconds: float = 0.0,
     ) -> dict[str, Any]:
-        """One question and its answer, which the gateway may take *patience_seconds* to give.
+        """Send a request and return the response; *extra_seconds* extends the timeout.
 
         Raises:
-            GatewayUnreachable: Nobody answered.
-            GatewayRefused: It said no.
+            GatewayUnreachable: No response.
+            GatewayRefused: The gateway refused.
         """
         content = None if body is None else json.dumps(body).encode()
         try:
             exchange = self._through_proxy if self._respect_proxy else self._directly
-            seconds = self._timeout_seconds + patience_seconds
+            seconds = self._timeout_seconds + extra_seconds
             status, answer = exchange(method, path, content, self._headers(content, headers), seconds)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
@@ -350,12 +351,12 @@ class GatewayClient:
         try:
             connection.request(method, path, content, headers)
             response = connection.getresponse()
-            return response.status, response.read(_MAX_ANSWER_BYTES)
+            return response.status, response.read(_MAX_RESPONSE_BYTES)
         finally:
             connection.close()
 
     def _headers(self, content: bytes | None, more: Mapping[str, str]) -> dict[str, str]:
-        return {**self._proof, **(_JSON if content is not None else {}), **more}
+        return {**self._authorization, **(_JSON if content is not None else {}), **more}
 
     def _through_proxy(
         self, method: str, path: str, content: bytes | None, headers: dict[str, str], seconds: float
@@ -363,13 +364,13 @@ class GatewayClient:
         host, port = self._address
         request = urllib.request.Request(f"http://{host}:{port}{path}", content, headers, method=method)
         try:
-            # `urlopen` would keep the proxies of its first call for the whole process.
+            # `urlopen` caches the proxies of its first call for the whole process.
             opener = urllib.request.build_opener()
             with opener.open(request, timeout=seconds) as response:
-                return response.status, response.read(_MAX_ANSWER_BYTES)
+                return response.status, response.read(_MAX_RESPONSE_BYTES)
         except urllib.error.HTTPError as refused:
             with refused:
-                return refused.code, refused.read(_MAX_ANSWER_BYTES)
+                return refused.code, refused.read(_MAX_RESPONSE_BYTES)
 
 
 def _read(status: int, answer: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the clients of our services share of the wire: overrides, keys, and refusals in words."""
+"""Shared wire helpers of the clients: model overrides, idempotency keys and error texts."""
 
 import re
 from collections.abc import Mapping
@@ -9,30 +9,22 @@ from posthouse.errors import InvalidInput
 _KEY = re.compile(r"[!-~]{1,255}")
 
 
-class BadIdempotencyKey(InvalidInput):
-    """No header could carry it; nothing was asked."""
-
-    code = "bad_idempotency_key"
-
-    def __init__(self) -> None:
-        super().__init__("an idempotency key has 1 to 255 visible ASCII characters, and no spaces")
-
-
-def key_header(key: str | None) -> Mapping[str, str]:
-    """The header that makes a question safe to repeat.
+def idempotency_header(key: str | None) -> Mapping[str, str]:
+    """The header that makes a request safe to repeat.
 
     Raises:
-        BadIdempotencyKey: No header can carry it.
+        InvalidInput: The key is not valid in a header; no request was sent.
     """
     if key is None:
         return {}
     if not _KEY.fullmatch(key):
-        raise BadIdempotencyKey
+        message = "an idempotency key must have 1 to 255 visible ASCII characters and no spaces"
+        raise InvalidInput(message, code="bad_idempotency_key")
     return {"Idempotency-Key": key}
 
 
-def execution_of(model: str | None, reasoning_level: int | None) -> dict[str, Any]:
-    """The part of a body that overrides the model for one prompt; empty when nothing is overridden."""
+def execution_override(model: str | None, reasoning_level: int | None) -> dict[str, Any]:
+    """The body field that overrides the model for one prompt; empty without an override."""
     if model is None and reasoning_level is None:
         return {}
     chosen: dict[str, Any] = {}
@@ -43,13 +35,13 @@ def execution_of(model: str | None, reasoning_level: int | None) -> dict[str, An
     return {"execution": {"model": chosen}}
 
 
-def present(query: Mapping[str, object | None]) -> dict[str, str]:
-    """The parts of a query that are asked for."""
+def without_none(query: Mapping[str, object | None]) -> dict[str, str]:
+    """The query parameters that are not None."""
     return {name: str(value) for name, value in query.items() if value is not None}
 
 
-def words_of(detail: Any) -> str:
-    """*detail* for a person: a text, the text inside an object, or the problems of a body one by one."""
+def format_detail(detail: Any) -> str:
+    """*detail* as text: a string, the string inside an object, or the problems of a body."""
     if isinstance(detail, str):
         return detail
     if isinstance(detail, dict):

@@ -1,4 +1,4 @@
-"""What crosses a process boundary or lies on disk: models and names, no I/O.
+"""Models and names of data on the wire and on disk; no I/O.
 
 `names` holds every word that belongs to a published protocol. Files that the command line reads
 at every start are `msgspec` structures (`manifest`, `registry`, `gateway_files`); what crosses

@@ -1,4 +1,4 @@
-"""Canonical events: what happened in a headless turn, in one vocabulary for all providers.
+"""Canonical events of a headless turn, in one vocabulary for all providers.
 
 Standard library only: the bridge in the agent's pane imports this without a virtual environment.
 """
@@ -24,12 +24,12 @@ Style = Literal["plain", "json", "fancy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
-    """What one provider record means, before it is placed in a turn."""
+class DecodedRecord:
+    """A decoded provider record that is not yet assigned to a turn."""
 
     kind: Kind
     provider_event_type: str
-    #: One line for a person.
+    #: One human-readable line.
     message: str
     data: Mapping[str, Any] | None = None
 
@@ -49,7 +49,7 @@ class CanonicalEvent:
     raw_payload: Mapping[str, Any] | None = None
 
     def to_record(self) -> dict[str, Any]:
-        # Not asdict: it would copy every provider record in depth.
+        # Not asdict, which deep-copies every provider record.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @staticmethod
@@ -57,7 +57,7 @@ class CanonicalEvent:
         return CanonicalEvent(**record)
 
     def public(self, detail: Detail) -> dict[str, Any]:
-        """The entry that a turn's events route and the command line show."""
+        """The entry shown by a turn's events route and the command line."""
         payload = {"provider": self.provider, "session_id": self.session_id, "data": self.data}
         if detail == "detail":
             payload |= {"provider_event_type": self.provider_event_type, "raw": self.raw_payload}

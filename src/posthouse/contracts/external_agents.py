@@ -1,4 +1,4 @@
-"""`external_agents/<id>/record.json`: an agent of another machine, reached through its server."""
+"""`external_agents/<id>/record.json`: an agent on another machine, reached through its server."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
@@ -10,9 +10,9 @@ from posthouse.contracts.strict import NonBlank, Strict
 
 SCHEMA_VERSION = 1
 KIND: Final = "external_communication_only"
-#: Ours, beside the record, 0600: what the other server wants to see.
+#: Posthouse extension, next to the record, mode 0600: the bearer token for the other server.
 TOKEN = "token"
-#: What only the agent's own machine knows.
+#: Fields known only on the agent's machine.
 _NOWHERE = (
     *("session_name", "terminal_id", "runtime_session_id", "tmux_session_name", "tmux_window_name"),
     *("manifest_path", "session_root"),
@@ -24,7 +24,7 @@ BaseUrl = Annotated[str, msgspec.Meta(pattern=r"^https?://[^/\s?#]+(/[^\s?#]*)?(
 
 
 class ExternalRecord(Strict, frozen=True, kw_only=True):
-    """Where an agent is asked that is nobody's to start or stop here."""
+    """Location of a remote agent, which can't be started or stopped here."""
 
     schema_version: int = SCHEMA_VERSION
     kind: Literal["external_communication_only"] = KIND
@@ -38,7 +38,7 @@ class ExternalRecord(Strict, frozen=True, kw_only=True):
     created_at_utc: NonBlank
     updated_at_utc: NonBlank
     verified_at_utc: str | None = None
-    #: Who the other server last said that it is.
+    #: The identity that the other server last reported.
     cached_identity: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class ExternalRecord(Strict, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The contract's identity, as this machine tells of it."""
+        """The contract's identity, as reported by this machine."""
         cached = self.cached_identity
         return {
             "tracked_agent_id": self.external_agent_id,
@@ -72,6 +72,6 @@ class ExternalRecord(Strict, frozen=True, kw_only=True):
 
 
 def new_id(hex_digits: str) -> str:
-    """An id of its own, from 32 random hex digits."""
+    """A new id from 32 random hex digits."""
     assert len(hex_digits) == _ID_HEX_DIGITS
     return f"{_ID_PREFIX}{hex_digits}"

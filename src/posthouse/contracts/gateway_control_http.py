@@ -1,4 +1,4 @@
-"""What crosses the gateway's door for direct control: prompts, raw keys, and the state of headless agents."""
+"""Bodies of the gateway's control routes: prompts, raw keys, and the state of headless agents."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,17 +25,17 @@ PromptRefusalCode = Literal[
     "missing_current_chat_session",
     "dispatch_failed",
 ]
-#: Which version has a field that the other does not know.
+#: The schema version to which a field belongs.
 _OF_VERSION = {"force": 1, "admission_policy": 2}
 
 
 class ControlPrompt(Wire):
-    """Give the agent a prompt now, or say why not.
+    """Give the agent a prompt now, or refuse with a reason.
 
-    Version 1 has `force`, version 2 has `admission_policy` instead; each is answered in its own shape.
+    Version 1 has `force`, version 2 has `admission_policy` instead; each gets a response in its own shape.
     """
 
-    # First, because the fields below ask for it.
+    # First, because the validators of the fields below read it.
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     prompt: NonBlank
     force: bool = False
@@ -52,12 +52,12 @@ class ControlPrompt(Wire):
 
     @property
     def policy(self) -> AdmissionPolicy:
-        """When it may be sent, whichever way that was asked."""
+        """The admission policy of either version."""
         return "always" if self.force else self.admission_policy
 
 
 class Sent(Wire):
-    """The prompt was given to the agent; the answer to version 1."""
+    """The prompt was given to the agent; response to version 1."""
 
     status: Literal["ok"] = "ok"
     action: Literal["submit_prompt"] = "submit_prompt"
@@ -67,7 +67,7 @@ class Sent(Wire):
 
 
 class SentUnderPolicy(Wire):
-    """The prompt was given to the agent; the answer to version 2."""
+    """The prompt was given to the agent; response to version 2."""
 
     status: Literal["ok"] = "ok"
     action: Literal["submit_prompt"] = "submit_prompt"
@@ -77,11 +77,11 @@ class SentUnderPolicy(Wire):
 
 
 class PromptSent(RootModel[Sent | SentUnderPolicy]):
-    """In the shape of the request's own schema version."""
+    """The response in the request's schema version."""
 
 
 class NotSent(Wire):
-    """The prompt was not given to the agent; the answer to version 1."""
+    """The prompt was not given to the agent; response to version 1."""
 
     status: Literal["error"] = "error"
     action: Literal["submit_prompt"] = "submit_prompt"
@@ -92,7 +92,7 @@ class NotSent(Wire):
 
 
 class NotSentUnderPolicy(Wire):
-    """The prompt was not given to the agent; the answer to version 2."""
+    """The prompt was not given to the agent; response to version 2."""
 
     status: Literal["error"] = "error"
     action: Literal["submit_prompt"] = "submit_prompt"
@@ -103,7 +103,7 @@ class NotSentUnderPolicy(Wire):
 
 
 class PromptRefusal(Wire):
-    """Why the prompt was not sent, in the shape of the request's own schema version."""
+    """Why the prompt was not sent, in the request's schema version."""
 
     detail: NotSent | NotSentUnderPolicy
 
@@ -112,12 +112,12 @@ class SendKeys(Wire):
     """Type raw keys into the agent's terminal. It has no schema version."""
 
     sequence: NonBlank
-    #: Type everything literally, `<[Enter]>` included.
+    #: Type everything literally, including `<[Enter]>`.
     escape_special_keys: bool = False
 
 
 class KeysSent(Wire):
-    """The keys were typed; what they did is the terminal's to show."""
+    """The keys were typed. Their effect is not checked."""
 
     status: Literal["ok"] = "ok"
     action: Literal["control_input"] = "control_input"
@@ -125,7 +125,7 @@ class KeysSent(Wire):
 
 
 class NextPromptSession(Wire):
-    """Let the next direct prompt that asks for no conversation start a new one."""
+    """Make the next direct prompt without a chat selector start a new conversation."""
 
     schema_version: SchemaVersion = 1
     mode: Literal["new"]
@@ -136,7 +136,7 @@ class CurrentChat(Wire):
 
 
 class StartupChat(Wire):
-    """How the first conversation is chosen."""
+    """Selection of the first conversation."""
 
     mode: Literal["new", "tool_last_or_new", "exact"]
     id: NonBlank | None = None
@@ -147,7 +147,7 @@ class PromptOverride(Wire):
 
 
 class ChatState(Wire):
-    """Which conversation the next prompt continues, in the order of asking."""
+    """Sources for the next prompt's conversation, in order of precedence."""
 
     current: CurrentChat | None
     startup_default: StartupChat
@@ -155,7 +155,7 @@ class ChatState(Wire):
 
 
 class HeadlessControlState(Wire):
-    """What a headless agent can be asked right now."""
+    """Operations that a headless agent currently accepts."""
 
     schema_version: SchemaVersion = 1
     runtime_resumable: bool

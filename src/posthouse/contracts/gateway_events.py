@@ -1,4 +1,4 @@
-"""The kinds of events that the contract lists for `events.jsonl`. Its readers know their exact fields."""
+"""The event kinds that the contract lists for `events.jsonl`. Readers rely on their exact fields."""
 
 CONTRACT_KINDS = frozenset(
     (
@@ -21,5 +21,5 @@ CONTRACT_KINDS = frozenset(
         "reminder_lost_on_restart",
     )
 )
-#: Ours: the first line of every part of the file but the first; `event_number` is its own.
+#: Posthouse extension: the first line of every rotated part; its `event_number` is its own.
 PART_BEGUN = "events_continued"

@@ -1,4 +1,4 @@
-"""What a reader of `GET /v1/events` may ask."""
+"""Query parameters of `GET /v1/events`."""
 
 from typing import Annotated
 
@@ -6,16 +6,16 @@ from pydantic import Field, StringConstraints
 
 from posthouse.contracts.gateway_http import Query
 
-#: Of an id, more than any has.
+#: Longer than any event id.
 MAX_SINCE = 64
 _KIND = "[a-z][a-z0-9_]{0,63}"
 KINDS = f"^{_KIND}(,{_KIND}){{0,63}}$"
 
 
 class EventsQuery(Query):
-    #: Only these kinds, with commas between them.
+    #: Only these kinds, comma-separated.
     kinds: Annotated[str, StringConstraints(pattern=KINDS)] | None = None
-    #: The id of the last event that is known already, or `start` for everything that is kept.
+    #: The last event id already received, or `start` for the whole history.
     since: Annotated[str, Field(max_length=MAX_SINCE)] | None = None
-    #: Whether to stay for what happens; otherwise the answer ends with what there is.
+    #: Keep the stream open for new events; otherwise it ends after the existing ones.
     follow: bool = True

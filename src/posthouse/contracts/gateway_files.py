@@ -1,4 +1,4 @@
-"""The files under `<session-root>/gateway/`, and the status that a gateway starts from."""
+"""Files under `<session-root>/gateway/`, and the initial gateway status."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,16 +23,16 @@ LOG = "logs/gateway.log"
 DIAGNOSTIC_LOG = "logs/diagnostics/gateway-diagnostic.log"
 CURRENT_INSTANCE = "run/current-instance.json"
 PID = "run/gateway.pid"
-#: Ours: what is believed of the TUI, for whoever lists agents.
+#: Posthouse extension: the inferred TUI state, for agent listings.
 TUI = "tui.json"
-#: Ours: what callers from another machine show.
+#: Posthouse extension: the bearer token for callers from other machines.
 TOKEN = "token"
-#: Ours: while it is there, the gateway is wished into the host of its runtime root.
+#: Posthouse extension: while it exists, the gateway should run in the host of its runtime root.
 HOSTED = "hosted"
 
 
 class BackendMetadata(Strict, frozen=True, kw_only=True):
-    """What the maintained backends need to be driven."""
+    """Metadata that the maintained backends need."""
 
     session_id: str | None = None
     tool: NonBlank
@@ -76,7 +76,7 @@ class DiagnosticLogging(Strict, frozen=True, kw_only=True):
 
 
 class DesiredConfig(Strict, frozen=True, kw_only=True):
-    """`desired-config.json`: the user's wish, used again by the next attach."""
+    """`desired-config.json`: the desired settings for the next attach."""
 
     schema_version: Literal[1] = 1
     desired_host: Host | None = None
@@ -87,7 +87,7 @@ class DesiredConfig(Strict, frozen=True, kw_only=True):
 
 
 class CurrentInstance(Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """`run/current-instance.json`: the one live gateway process. Tmux fields only in a window."""
+    """`run/current-instance.json`: the one live gateway process. Tmux fields only if it runs in a window."""
 
     schema_version: Literal[1]
     protocol_version: Literal["v1"]
@@ -111,7 +111,7 @@ class CurrentInstance(Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def gateway_manifest(attach: Attach, live: CurrentInstance | None) -> dict[str, Any]:
-    """`gateway_manifest.json`: what others may read about this gateway; live fields only while it lives."""
+    """`gateway_manifest.json`: public facts about a gateway; live fields only while it runs."""
     published: dict[str, Any] = msgspec.to_builtins(attach)
     if live is None:
         return published

@@ -1,4 +1,4 @@
-"""What a host of many gateways keeps, and what is said between it and who puts gateways into it; ours."""
+"""Registry file and control protocol of a process that hosts many gateways; a posthouse extension."""
 
 from typing import Literal
 
@@ -7,52 +7,52 @@ from posthouse.contracts.strict import NonBlank, Port, PositiveInt, Strict
 
 #: Under the runtime root.
 FOLDER = "gateway-host"
-#: Held by the one host of a runtime root for as long as it lives.
+#: Lock held by the one host of a runtime root during its lifetime.
 LOCK = "host.lock"
 SOCKET = "host.sock"
 LOG = "host.log"
 ROLL = "gateways.json"
-#: One question or answer, as a line of JSON, is never longer.
+#: Maximum length of a request or response line.
 MAX_LINE_BYTES = 1 << 20
 
 
-class Seat(Strict, frozen=True, kw_only=True):
-    """One gateway of a host: whose it is, and where it was asked to listen."""
+class HostRegistryEntry(Strict, frozen=True, kw_only=True):
+    """One gateway of a host: its session, and the requested address."""
 
     gateway_root: NonBlank
     host: Host = "127.0.0.1"
-    #: None: as at its last attach, or any free one.
+    #: None: as at its last attach, or any free port.
     port: Port | None = None
 
 
-class Roll(Strict, frozen=True, kw_only=True):
-    """`gateways.json`: the gateways that a host takes up again when it starts."""
+class HostRegistryFile(Strict, frozen=True, kw_only=True):
+    """`gateways.json`: the gateways that a host restores when it starts."""
 
     schema_version: Literal[1] = 1
-    seats: tuple[Seat, ...] = ()
+    seats: tuple[HostRegistryEntry, ...] = ()
 
 
-class Tenancy(Strict, frozen=True, kw_only=True):
-    """How one gateway in a host is."""
+class HostedGatewayStatus(Strict, frozen=True, kw_only=True):
+    """Status of one hosted gateway."""
 
     gateway_root: NonBlank
     state: Literal["starting", "serving", "failed"]
     port: Port | None = None
-    #: Why it does not serve; it is tried again.
+    #: Why it does not serve; it is retried.
     problem: str | None = None
 
 
-class Question(Strict, frozen=True, kw_only=True):
-    """What is asked of a host: to serve a gateway, to let one go, or what it serves."""
+class HostRequest(Strict, frozen=True, kw_only=True):
+    """A request to a host: serve a gateway, release one, or list them."""
 
     ask: Literal["adopt", "release", "list"]
-    seat: Seat | None = None
+    seat: HostRegistryEntry | None = None
 
 
-class Answer(Strict, frozen=True, kw_only=True):
-    """What a host says. With a *code* it did not do what was asked, and *message* says why."""
+class HostResponse(Strict, frozen=True, kw_only=True):
+    """A host's response. A *code* means failure, with the reason in *message*."""
 
     pid: PositiveInt
-    gateways: tuple[Tenancy, ...] = ()
+    gateways: tuple[HostedGatewayStatus, ...] = ()
     code: str | None = None
     message: str | None = None

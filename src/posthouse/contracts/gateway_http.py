@@ -1,4 +1,4 @@
-"""What crosses the gateway's HTTP door, both ways.
+"""Request and response bodies of the gateway's HTTP API.
 
 Requests refuse unknown fields and other types. Answers write their nulls.
 """
@@ -12,10 +12,10 @@ from posthouse.contracts.manifest import Backend
 
 NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
 Trimmed = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-#: It becomes the name of a folder.
+#: It becomes a folder name.
 TurnId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$")]
 Count = Annotated[int, Field(ge=0)]
-#: Not a Literal, which would take `true` and `1.0` for 1.
+#: Not a Literal, which would accept `true` and `1.0` as 1.
 SchemaVersion = Annotated[int, Field(ge=1, le=1)]
 
 ChatMode = Literal["auto", "new", "current", "tool_last_or_new", "exact"]
@@ -25,14 +25,14 @@ RequestKind = Literal["submit_prompt", "interrupt"]
 class Wire(BaseModel):
     """A value on the wire: unknown fields are refused and nothing is coerced.
 
-    pydantic works a model out at its first use: of more than a hundred, a process needs a few to start.
+    Validators are built at first use: a process needs only a few of more than a hundred models to start.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
 class Query(BaseModel):
-    """What stands behind a question mark: text that is read as what it means, other names overlooked."""
+    """Query parameters: text is coerced, unknown names are ignored."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -79,11 +79,11 @@ class SubmitPromptPayload(Wire):
 
 
 class InterruptPayload(Wire):
-    """Nothing: an interrupt says it all by its kind."""
+    """Empty: an interrupt has no parameters."""
 
 
 class SubmitPromptRequest(Wire):
-    """Ask the agent to carry out a prompt when its turn comes."""
+    """Queue a prompt for the agent."""
 
     schema_version: SchemaVersion = 1
     kind: Literal["submit_prompt"]
@@ -91,7 +91,7 @@ class SubmitPromptRequest(Wire):
 
 
 class InterruptRequest(Wire):
-    """Interrupt what runs now."""
+    """Interrupt the running turn."""
 
     schema_version: SchemaVersion = 1
     kind: Literal["interrupt"]
@@ -102,16 +102,16 @@ Request = Annotated[SubmitPromptRequest | InterruptRequest, Discriminator("kind"
 
 
 class ReconciliationRequest(Wire):
-    """Decide what becomes of the work that waits for an agent which was replaced."""
+    """Decide about the requests that wait for a replaced agent."""
 
     schema_version: SchemaVersion = 1
     decision: Literal["replay", "discard"]
-    #: The epoch that was looked at; a decision about another one is refused.
+    #: The epoch the decision is about; it is refused when another one is current.
     managed_agent_instance_epoch: Annotated[int, Field(ge=1)] | None = None
 
 
 class ReconciliationResult(Wire):
-    """What was decided, and for which requests."""
+    """The decision and the affected requests."""
 
     schema_version: SchemaVersion = 1
     decision: Literal["replay", "discard"]
@@ -121,7 +121,7 @@ class ReconciliationResult(Wire):
 
 
 class Health(Wire):
-    """The gateway is alive enough to answer. It says nothing about the agent."""
+    """The gateway responds. The agent is not checked."""
 
     protocol_version: Literal["v1"] = "v1"
     status: Literal["ok"] = "ok"
@@ -139,7 +139,7 @@ class AcceptedRequest(Wire):
 
 
 class GatewayStatus(Wire):
-    """What a live gateway says of itself and its agent; also `state.json`."""
+    """Status of a live gateway and its agent; also `state.json`."""
 
     schema_version: SchemaVersion = 1
     protocol_version: Literal["v1"] = "v1"
@@ -164,13 +164,13 @@ class GatewayStatus(Wire):
 
 
 class Refusal(Wire):
-    """Why something was refused, for a person."""
+    """Human-readable reason of a refusal."""
 
     detail: str
 
 
 class InvalidField(BaseModel):
-    """One thing that is wrong with a request."""
+    """One validation error of a request."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -182,7 +182,7 @@ class InvalidField(BaseModel):
 
 
 class Invalid(BaseModel):
-    """The request does not have the shape that was asked for."""
+    """The request does not match the schema."""
 
     model_config = ConfigDict(defer_build=True)
 

@@ -1,4 +1,4 @@
-"""What crosses the gateway's door about mail."""
+"""Bodies of the gateway's mail routes."""
 
 from typing import Annotated, Literal, Self
 
@@ -15,7 +15,7 @@ Placement = Literal["append", "prepend"]
 AuthScheme = Literal["none", "shared-token", "hmac-sha256", "jws"]
 
 MAX_NOTIFY_CHARS = 512
-#: More in one call is a mistake, and would keep a storage thread for long.
+#: A larger request is likely a mistake and would block a storage thread.
 _MAX_REFS = 1000
 _MAX_RECIPIENTS = 1000
 _MAX_ATTACHMENTS = 100
@@ -29,7 +29,7 @@ def _without_nul(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Longer notices are cut, never refused."""
+    """Truncate longer notices instead of refusing them."""
     return text if len(text) <= MAX_NOTIFY_CHARS else f"{text[: MAX_NOTIFY_CHARS - 1]}…"
 
 
@@ -39,14 +39,14 @@ Refs = Annotated[list[Trimmed], Field(min_length=1, max_length=_MAX_REFS)]
 
 
 class NotifyBlock(Wire):
-    """Words of the sender for the prompt that wakes the receiver."""
+    """Text of the sender for the receiver's wake-up prompt."""
 
     text: Annotated[NonBlank, AfterValidator(_without_nul), AfterValidator(_cut)]
     placement: Placement = "append"
 
 
 class NotifyAuth(Wire):
-    """How the sender proves that the words are its own. Only `none` can be checked yet."""
+    """The sender's proof of authorship. Only `none` is supported yet."""
 
     scheme: AuthScheme = "none"
     token: Trimmed | None = None
@@ -63,7 +63,7 @@ class NotifyAuth(Wire):
 
 
 class AttachmentRequest(Wire):
-    """A file of this machine that goes with a message."""
+    """A local file to attach to a message."""
 
     path: NonBlank
     label: NonBlank | None = None
@@ -90,8 +90,8 @@ class ListMail(Wire):
         return since
 
 
-class OneMail(Wire):
-    """Which message; with `box`, only if it lies there."""
+class MessageSelector(Wire):
+    """Selects one message; with `box`, only in that box."""
 
     schema_version: SchemaVersion = 1
     message_ref: Trimmed
@@ -99,7 +99,7 @@ class OneMail(Wire):
 
 
 class _Composed(Wire):
-    """What every new message has."""
+    """Common fields of new messages."""
 
     schema_version: SchemaVersion = 1
     body_content: Text
@@ -117,7 +117,7 @@ class SendMail(_Composed):
 
 
 class PostMail(_Composed):
-    """A note of the operator into this agent's own mailbox."""
+    """A note of the operator to this agent's mailbox."""
 
     subject: Subject
     reply_policy: ReplyPolicy = "operator_mailbox"
@@ -127,7 +127,7 @@ class ReplyMail(_Composed):
     message_ref: Trimmed
 
 
-class _Several(Wire):
+class _MessageRefs(Wire):
     schema_version: SchemaVersion = 1
     message_refs: Refs
 
@@ -139,7 +139,7 @@ class _Several(Wire):
         return refs
 
 
-class MarkMail(_Several):
+class MarkMail(_MessageRefs):
     read: bool | None = None
     answered: bool | None = None
     archived: bool | None = None
@@ -151,16 +151,16 @@ class MarkMail(_Several):
         return self
 
 
-class MoveMail(_Several):
+class MoveMail(_MessageRefs):
     destination_box: Trimmed
 
 
-class ArchiveMail(_Several):
-    """Which messages are done with."""
+class ArchiveMail(_MessageRefs):
+    """Messages to archive."""
 
 
 class ThreadMail(Wire):
-    """Which conversation; by any message of it."""
+    """Selects a thread by any of its messages."""
 
     schema_version: SchemaVersion = 1
     message_ref: Trimmed
@@ -190,7 +190,7 @@ class Attachment(Wire):
 
 
 class ShownNotifyAuth(Wire):
-    """What a stored message says of its sender's proof, whatever the scheme."""
+    """The sender's proof in a stored message, for any scheme."""
 
     scheme: str
     token: str | None = None
@@ -200,7 +200,7 @@ class ShownNotifyAuth(Wire):
 
 
 class Message(Wire):
-    """One message as one mailbox sees it."""
+    """One message in one mailbox."""
 
     message_ref: str
     thread_ref: str | None
@@ -223,7 +223,7 @@ class Message(Wire):
 
 
 class MailStatus(Wire):
-    """Whose mailbox this is."""
+    """The mailbox and its owner."""
 
     schema_version: SchemaVersion = 1
     transport: TransportName
@@ -233,7 +233,7 @@ class MailStatus(Wire):
 
 
 class _Mailbox(Wire):
-    """Every answer says from which mailbox it comes."""
+    """Common fields: the mailbox of the response."""
 
     schema_version: SchemaVersion = 1
     transport: TransportName
@@ -268,7 +268,7 @@ class MailLifecycle(_Mailbox):
 
 
 class MailThread(_Mailbox):
-    """One conversation as this mailbox has it, oldest first."""
+    """One thread in this mailbox, oldest first."""
 
     operation: Literal["thread"] = "thread"
     thread_ref: str | None
@@ -276,8 +276,8 @@ class MailThread(_Mailbox):
     messages: list[Message]
 
 
-class MailFound(_Mailbox):
-    """What a search found, best first."""
+class MailSearchResult(_Mailbox):
+    """Search results, best match first."""
 
     operation: Literal["search"] = "search"
     message_count: Count

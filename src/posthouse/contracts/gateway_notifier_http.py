@@ -1,4 +1,4 @@
-"""What crosses the gateway's door about waking an agent for its mail."""
+"""Bodies of the gateway's mail notifier routes."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ Verifier = Literal["none", "shared-token"]
 Wake = Literal["interval", "immediate"]
 Step = Literal["waiting", "notified", "read", "answered"]
 
-#: A hundred years: what is later has no date.
+#: A hundred years: later times overflow the date range.
 _MAX_SECONDS = 100 * 366 * 86_400
 _MAX_APPENDIX_CHARS = 16_384
 _MAX_TOKENS = 1000
@@ -32,13 +32,13 @@ Chars = Annotated[int, Field(gt=0, le=1 << 20)]
 
 
 class PutNotifier(Wire):
-    """Enable the notifier. What is left out of the appendix and of the six notice settings stays."""
+    """Enable the notifier. An omitted appendix or notice setting keeps its value."""
 
     schema_version: SchemaVersion = 1
     enabled: Annotated[bool, AfterValidator(_only_true)] = True
     interval_seconds: Annotated[int, Field(gt=0, le=_MAX_SECONDS)]
     mode: Mode = "any_inbox"
-    #: Left out: as it was. Empty: none.
+    #: Omitted: unchanged. Empty: none.
     appendix_text: Annotated[str, Field(max_length=_MAX_APPENDIX_CHARS)] = ""
     context_error_policy: ContextErrorPolicy = "continue_current"
     pre_notification_context_action: PreNotificationAction = "none"
@@ -51,7 +51,7 @@ class PutNotifier(Wire):
 
 
 class NotifierStatus(Wire):
-    """How the notifier is set, and when it last did something."""
+    """Settings of the notifier and the times of its last actions."""
 
     schema_version: SchemaVersion = 1
     enabled: bool
@@ -74,25 +74,25 @@ class NotifierStatus(Wire):
 
 
 class WakeSettings(Wire):
-    """Settings of our own: when mail wakes, and how often the same mail wakes again."""
+    """Posthouse extension: when mail wakes the agent, and the backoff for unchanged mail."""
 
     schema_version: SchemaVersion = 1
-    #: `immediate`: new mail wakes an idle agent at once, whatever the interval.
+    #: `immediate`: new mail wakes an idle agent at once, independent of the interval.
     wake: Wake = "interval"
-    #: Mail that did not change wakes after 1, 2, 4 … intervals, up to so many seconds. None: every interval.
+    #: Backoff for unchanged mail: 1, 2, 4 … intervals, up to this many seconds. None: every interval.
     backoff_max_seconds: Annotated[int, Field(gt=0, le=_MAX_SECONDS)] | None = None
-    #: After so many wake-ups that nobody answered, the operator mailbox gets a note. None: never.
+    #: Wake-ups without a reaction before the operator mailbox gets a note. None: never.
     operator_note_after: Annotated[int, Field(gt=0, le=1_000_000)] | None = 10
 
 
 class MailProgress(Wire):
-    """How far one message has come in this mailbox, for its sender."""
+    """Progress of one message in this mailbox, for its sender."""
 
     schema_version: SchemaVersion = 1
     message_ref: Trimmed
     address: str
     step: Step
-    #: Why it has come no further, for a person.
+    #: Human-readable reason why it has not progressed.
     reason: str | None
     first_notified_at_utc: str | None
     last_notified_at_utc: str | None

@@ -1,4 +1,4 @@
-"""What a gateway tells its operators."""
+"""Operational status of a gateway."""
 
 from typing import Literal
 
@@ -10,14 +10,14 @@ AgentWord = Literal["idle", "busy", "blocked", "limited", "unavailable"]
 
 
 class Readiness(Wire):
-    """Whether a prompt would be accepted and carried out now."""
+    """Whether a prompt would be accepted and executed now."""
 
     ready: bool
-    #: Why not; null when it would.
+    #: The reason; null when ready.
     reason: str | None
     request_admission: Literal["open", "blocked_unavailable", "blocked_reconciliation"]
-    #: A busy one gets it right after what runs.
+    #: A busy agent gets it right after the running turn.
     agent: AgentWord
     queue_depth: Count
-    #: Background tasks that died since the gateway started, those that run again included.
+    #: Background tasks that died since the gateway started, including restarted ones.
     background_failures: tuple[BackgroundFailure, ...] = ()

@@ -1,4 +1,4 @@
-"""What crosses the gateway's door for receipts: what became of every prompt."""
+"""Bodies of the gateway's receipt routes."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,13 +23,13 @@ StageName = Literal[
     "coalesced",
     "unknown",
 ]
-#: How a request came: by the queue (its kind), directly, or by a reminder.
+#: Origin of a request: the queue (its kind), direct control, or a reminder.
 ReceiptKind = Literal["submit_prompt", "interrupt", "mail_notifier_prompt", "control_prompt", "reminder"]
 #: The response header that names the receipt of a direct prompt.
 REQUEST_ID = "X-Posthouse-Request-Id"
-#: SQLite has no larger one.
+#: The largest SQLite integer.
 _LAST_ROW = (1 << 63) - 1
-#: Longer waits are asked for again: a connection that says nothing for minutes is not kept everywhere.
+#: Clients repeat longer waits: some proxies close connections that are idle for minutes.
 MAX_WAIT_SECONDS = 300.0
 MAX_PAGE = 200
 
@@ -39,45 +39,45 @@ def _iso_micros(text: str) -> str:
 
 
 class Stage(Wire):
-    """Something that a prompt has passed."""
+    """One stage that a prompt has reached."""
 
     stage: StageName
     at_utc: str
-    #: How that is known: its `source`, and what was seen there.
+    #: The evidence: its `source`, and what was observed there.
     evidence: dict[str, Any]
 
 
 class ReceiptResult(Wire):
-    """What came of a prompt, as far as the agent told."""
+    """Result of a prompt, as far as the agent reported it."""
 
     answer: str | None
-    #: The answer is longer than what is kept here; the turn's artifacts or the transcript have all of it.
+    #: The answer is truncated; the turn's artifacts or the transcript have all of it.
     answer_is_cut: bool
-    #: Tokens, in the words of the agent's CLI.
+    #: Token counts, with the key names of the agent's CLI.
     usage: dict[str, Any] | None
     cost_usd: float | None
 
 
 class Receipt(Wire):
-    """What became of one request."""
+    """The receipt of one request."""
 
     schema_version: SchemaVersion = 1
     request_id: str
     kind: str
-    #: `unknown`: it may have reached the agent, and nothing proves how it ended.
+    #: `unknown`: it may have reached the agent, but its end is not proven.
     state: ReceiptState
     managed_agent_instance_epoch: Count
     accepted_at_utc: str
-    #: Null while it is open, and while nothing is known.
+    #: Null while it is open or unknown.
     finished_at_utc: str | None
     turn_id: str | None
     reminder_id: str | None
-    #: The beginning of the prompt; null for an interrupt.
+    #: The start of the prompt; null for an interrupt.
     prompt_preview: str | None
-    #: In the order in which they are passed.
+    #: In stage order.
     stages: list[Stage]
     result: ReceiptResult | None
-    #: Why it failed, or why nothing is known.
+    #: Why it failed, or why its end is unknown.
     error: str | None
 
 
@@ -86,7 +86,7 @@ class ReceiptPage(Wire):
 
     schema_version: SchemaVersion = 1
     requests: list[Receipt]
-    #: Ask with it for the next page; null: there is none. A page may be short, and still have a next one.
+    #: Cursor of the next page; null: last page. A page may be short and still have a next one.
     next_cursor: str | None
 
 
@@ -100,6 +100,6 @@ class ReceiptsQuery(Query):
 
 
 class WaitQuery(Query):
-    #: Seconds to wait for the end, or for the stage.
+    #: Seconds to wait for the end or the stage.
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0.0
     until: Literal["started", "typed", "submitted", "acknowledged"] | None = None

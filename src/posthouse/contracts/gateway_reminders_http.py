@@ -1,4 +1,4 @@
-"""What crosses the gateway's door about reminders."""
+"""Bodies of the gateway's reminder routes."""
 
 from typing import Annotated, Literal, Self
 
@@ -11,22 +11,22 @@ Mode = Literal["one_off", "repeat"]
 DeliveryKind = Literal["prompt", "send_keys"]
 SelectionState = Literal["effective", "blocked"]
 DeliveryState = Literal["scheduled", "overdue", "executing"]
-#: A hundred years: what is later has no date.
+#: A hundred years: later times overflow the date range.
 Seconds = Annotated[float, Field(gt=0, le=100 * 366 * 86_400, allow_inf_nan=False)]
-#: A ranking must fit where other programs keep it.
+#: Limits a ranking to the range that other programs can store.
 Ranking = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 class ReminderKeys(Wire):
-    """Raw keys to type when the time comes."""
+    """Raw keys to type when the reminder is due."""
 
     sequence: NonBlank
-    #: See to exactly one Enter at the end.
+    #: Ensure exactly one Enter at the end.
     ensure_enter: bool = True
 
 
 class ReminderDefinition(Wire):
-    """What to give the agent, and when."""
+    """What to deliver to the agent, and when."""
 
     mode: Mode
     title: NonBlank
@@ -65,13 +65,13 @@ class CreateReminders(Wire):
 
 
 class PutReminder(ReminderDefinition):
-    """A whole new definition; nothing of the old one stays."""
+    """A complete replacement definition."""
 
     schema_version: SchemaVersion = 1
 
 
 class Reminder(Wire):
-    """One reminder as it stands."""
+    """Current state of one reminder."""
 
     schema_version: SchemaVersion = 1
     reminder_id: str
@@ -88,12 +88,12 @@ class Reminder(Wire):
     next_due_at_utc: str
     interval_seconds: float | None
     last_started_at_utc: str | None
-    #: The effective reminder, for one that it blocks.
+    #: For a blocked reminder, the effective reminder that blocks it.
     blocked_by_reminder_id: str | None
 
 
 class Reminders(Wire):
-    """Reminders, and the one of all that can be delivered next."""
+    """Reminders, and the next deliverable one."""
 
     schema_version: SchemaVersion = 1
     effective_reminder_id: str | None

@@ -1,4 +1,4 @@
-"""What crosses the gateway's door about a TUI: how it stands, and how it stood."""
+"""Bodies of the gateway's TUI routes: current state and history."""
 
 from typing import Annotated, Literal
 
@@ -20,7 +20,7 @@ ChatContext = Literal["current", "degraded", "unknown"]
 
 
 class TrackedSession(Wire):
-    """Who is tracked."""
+    """The tracked session."""
 
     tracked_session_id: str
     session_name: str
@@ -36,7 +36,7 @@ class TrackedSession(Wire):
 
 
 class Problem(Wire):
-    """Why a look failed."""
+    """Why a probe failed."""
 
     kind: str
     message: str
@@ -44,7 +44,7 @@ class Problem(Wire):
 
 
 class Diagnostics(Wire):
-    """How far the last look got: terminal, process, screen."""
+    """Progress of the last probe: terminal, process, screen."""
 
     availability: Availability
     transport_state: TransportState
@@ -55,7 +55,7 @@ class Diagnostics(Wire):
 
 
 class ProbeSnapshot(Wire):
-    """What the last look saw."""
+    """Result of the last probe."""
 
     observed_at_utc: str
     pane_id: str | None
@@ -67,7 +67,7 @@ class ProbeSnapshot(Wire):
 
 
 class ParsedSurface(Wire):
-    """What the screen means."""
+    """The parsed screen."""
 
     parser_family: str
     parser_preset_id: str | None
@@ -94,7 +94,7 @@ class ParsedSurface(Wire):
 
 
 class SurfaceSignals(Wire):
-    """What somebody who wants to type has to know."""
+    """Screen signals that matter before typing."""
 
     accepting_input: TriState
     editing_input: TriState
@@ -106,7 +106,7 @@ class TurnPhase(Wire):
 
 
 class LastTurn(Wire):
-    """How the last turn ended, as far as that was proved."""
+    """The proven end of the last turn."""
 
     result: TurnResult
     source: TurnSource
@@ -122,7 +122,7 @@ class ContextDiagnostic(Wire):
 
 
 class Stability(Wire):
-    """For how long nothing of it has changed."""
+    """How long the state has not changed."""
 
     signature: str
     stable: bool
@@ -131,7 +131,7 @@ class Stability(Wire):
 
 
 class Transition(Wire):
-    """One change, and what it left."""
+    """One state change and the resulting state."""
 
     recorded_at_utc: str
     summary: str
@@ -146,7 +146,7 @@ class Transition(Wire):
 
 
 class TerminalState(Wire):
-    """How a TUI stands now."""
+    """Current state of a TUI."""
 
     terminal_id: str
     tracked_session: TrackedSession
@@ -163,7 +163,7 @@ class TerminalState(Wire):
 
 
 class Snapshot(Wire):
-    """How a TUI stood at one moment."""
+    """State of a TUI at one moment."""
 
     recorded_at_utc: str
     diagnostics: Diagnostics
@@ -186,29 +186,29 @@ class SnapshotHistory(Wire):
 
 
 class HistoryQuery(Query):
-    #: 0 or less: everything that is kept.
+    #: 0 or less: all stored entries.
     limit: int = 100
 
 
-class BeliefChoice(Wire):
-    """One answer that a dialog offers."""
+class DialogChoice(Wire):
+    """One choice of a dialog."""
 
-    #: As it is painted; null where the dialog does not number its entries.
+    #: As displayed; null when the dialog does not number its entries.
     number: int | None
     label: str
     selected: bool
 
 
-class BeliefDialog(Wire):
-    """What waits for a person's answer."""
+class OpenDialog(Wire):
+    """A dialog that waits for an answer."""
 
-    #: Null: that something is asked is known, and not what.
+    #: Null: a dialog is open, but its content is unknown.
     name: str | None
-    choices: tuple[BeliefChoice, ...]
+    choices: tuple[DialogChoice, ...]
 
 
-class BeliefEvidence(Wire):
-    """One witness's word, and for how long it has said so."""
+class StateEvidence(Wire):
+    """The state that one source reports, and since when."""
 
     source: Literal["process", "title", "screen", "hook", "transcript"]
     says: str
@@ -217,26 +217,26 @@ class BeliefEvidence(Wire):
     age_seconds: float
 
 
-class BeliefDisagreement(Wire):
-    """Two witnesses that contradict each other."""
+class EvidenceConflict(Wire):
+    """Two sources that contradict each other."""
 
     between: tuple[str, str]
     words: str
     since_utc: str
 
 
-class BeliefReader(Wire):
-    """What read the screen, and whether it was made for this version of the CLI."""
+class ScreenPackInfo(Wire):
+    """The screen pack that parsed the screen, and whether it matches the CLI's version."""
 
     tool: str
     tool_version: str | None
     pack: str | None
-    #: Said when the pack is the nearest one, and not the version's own.
+    #: Set when the nearest pack is used instead of an exact match.
     note: str | None
 
 
-class TuiBelief(Wire):
-    """What a TUI is believed to do, with everything that the belief rests on."""
+class TuiStateResponse(Wire):
+    """Inferred state of a TUI, with its evidence."""
 
     terminal_id: str
     state: Literal[
@@ -257,61 +257,61 @@ class TuiBelief(Wire):
     #: How the last turn ended.
     outcome: Literal["none", "success", "interrupted", "error"]
     error_kind: Literal["api_error", "context_full", "overloaded"] | None
-    dialog: BeliefDialog | None
-    #: What stands in the composer; null when there is none.
+    dialog: OpenDialog | None
+    #: Text in the composer; null when there is no composer.
     draft: str | None
-    #: A person scrolls in the terminal, and keys would not reach the program.
+    #: The terminal is in copy mode, so keys would not reach the program.
     is_scrolled: bool
-    #: When a usage limit ends, where that is known.
+    #: When a usage limit ends, if known.
     resets_at_utc: str | None
     decided_by: tuple[str, ...]
-    evidence: tuple[BeliefEvidence, ...]
-    disagreement: BeliefDisagreement | None
-    #: How many contradictions outlasted the stability window since the gateway started.
+    evidence: tuple[StateEvidence, ...]
+    disagreement: EvidenceConflict | None
+    #: Contradictions that outlasted the stability window since the gateway started.
     disagreements: int
     #: When the last drift alarm was raised.
     drift_alarm_at_utc: str | None
-    reader: BeliefReader
+    reader: ScreenPackInfo
 
 
 class AnswerDialog(Wire):
-    """Answer what the TUI asks."""
+    """Answer the TUI's open dialog."""
 
-    #: The number of a choice, its label, or the beginning of its label.
+    #: The number of a choice, its label, or a prefix of its label.
     choice: int | NonBlank
-    #: Only if this dialog is the one that is open; null: whichever is.
+    #: Answer only if this dialog is open; null: any open dialog.
     dialog: NonBlank | None = None
 
 
 class DialogAnswered(Wire):
-    """What was pressed, and whether the dialog went away."""
+    """The pressed key, and whether the dialog closed."""
 
     dialog: str | None
-    choice: BeliefChoice
-    #: `unconfirmed`: it was pressed, and the same dialog still stood there seconds later.
+    choice: DialogChoice
+    #: `unconfirmed`: the key was pressed, but the same dialog was still open seconds later.
     outcome: Literal["answered", "unconfirmed"]
-    #: What the TUI was believed to do then.
+    #: The inferred TUI state afterwards.
     state: str
 
 
 class AnswerRule(Wire):
-    """A dialog that is always to be answered in the same way."""
+    """A rule that answers a dialog automatically."""
 
     dialog: NonBlank
-    #: The label of a choice, or the beginning of its label.
+    #: The label of a choice, or a prefix of it.
     choice: NonBlank
 
 
 class AnswerRules(Wire):
-    """What the user wants to be answered without being asked."""
+    """Rules for automatic answers to dialogs."""
 
     rules: Annotated[tuple[AnswerRule, ...], Field(max_length=100)]
 
 
 class LimitState(Wire):
-    """Whether the queue waits for a usage limit to end."""
+    """Whether a usage limit holds the queue."""
 
     is_parked: bool
-    #: When it goes on by itself; null: nothing tells.
+    #: When the queue resumes automatically; null: unknown.
     resumes_at_utc: str | None
     detail: str

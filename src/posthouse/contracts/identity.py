@@ -1,4 +1,4 @@
-"""How agents are named, and what follows from a name."""
+"""Agent names, and the values derived from them."""
 
 import re
 from datetime import datetime
@@ -12,36 +12,33 @@ _RESERVED = re.compile(r"houmao[^a-z0-9]", re.IGNORECASE)
 _AUTO_NAME_CHARS = 40
 
 
-class BadName(InvalidInput):
-    """The name or id can't be used."""
-
-    code = "bad_name"
-
-
 def component(text: str, *, what: str) -> str:
     """Return *text* trimmed if it may name an agent or be its id.
 
     Raises:
-        BadName: It may not; the message says which rule it breaks.
+        InvalidInput: The text is not allowed; the message names the rule.
     """
     trimmed = text.strip()
     if not _COMPONENT.match(trimmed):
-        raise BadName(
+        raise InvalidInput(
             f"{what} {text!r} can't be used: start with a letter or digit, "
-            "then letters, digits, '_' and '-' only"
+            "then letters, digits, '_' and '-' only",
+            code="bad_name",
         )
     return trimmed
 
 
 def user_name(text: str) -> str:
-    """Return a name that a person chose.
+    """Return *text* trimmed if it is allowed as a user-chosen name.
 
     Raises:
-        BadName: It is not a component, or it claims the reserved prefix.
+        InvalidInput: The text is not allowed, or it has the reserved prefix.
     """
     name = component(text, what="agent name")
     if _RESERVED.match(name):
-        raise BadName(f"agent name {text!r} can't start with {name[:7]!r}: that prefix is reserved")
+        raise InvalidInput(
+            f"agent name {text!r} can't start with {name[:7]!r}: that prefix is reserved", code="bad_name"
+        )
     return name
 
 
@@ -54,14 +51,14 @@ def same_agent(one: str, other: str) -> bool:
     return canonical(one) == canonical(other)
 
 
-def automatic(tool: str, role: str) -> str:
-    """The stored name of an agent that nobody named."""
+def generated_name(tool: str, role: str) -> str:
+    """The generated name of an unnamed agent."""
     base = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{tool}-{role}").strip("-")
     return names.PREFIX + base[:_AUTO_NAME_CHARS]
 
 
 def default_id(stored_name: str) -> str:
-    """The agent id that follows from a stored name: its MD5, an identifier and no more."""
+    """The default agent id of a stored name: its MD5, used only as an identifier."""
     import hashlib  # only a launch makes ids, and OpenSSL is slow to load
 
     return hashlib.md5(stored_name.encode(), usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""Mail addresses and principals: which are allowed, and what follows from an agent's name."""
+"""Mail addresses and principals: validation, and defaults from an agent's name."""
 
 import re
 from functools import lru_cache
@@ -15,27 +15,23 @@ OPERATOR_DISPLAY_NAME = "Houmao Operator"
 _PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 _ADDRESS = re.compile(rf"{_PATTERN}\Z", re.ASCII)
 _STASHED = re.compile(rf"({_PATTERN})--[0-9a-f]{{32}}\Z", re.ASCII)
-#: An address is the name of a folder.
+#: An address is used as a folder name.
 _MAX_CHARS = 200
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
-
-
-class BadAddress(InvalidInput):
-    """It can't be a mail address here."""
-
-    code = "bad_address"
 
 
 def check(text: str) -> str:
     """Return *text* trimmed if it is a full mail address.
 
     Raises:
-        BadAddress: It is not; the message says what an address looks like.
+        InvalidInput: It is not an address; the message shows the format.
     """
     address = text.strip()
     if not is_address(address):
         hint = f"; did you mean {default_address(address)}?" if "@" not in address and address else ""
-        raise BadAddress(f"{text!r} is not a full mail address such as name@{DOMAIN}{hint}")
+        raise InvalidInput(
+            f"{text!r} is not a full mail address such as name@{DOMAIN}{hint}", code="bad_address"
+        )
     return address
 
 
@@ -46,7 +42,7 @@ def is_address(text: str) -> bool:
 
 
 def stashed_address(name: str) -> str | None:
-    """The address whose mailbox was put aside under the folder name *name*, or None."""
+    """The address of the stashed mailbox in the folder *name*, or None."""
     matched = _STASHED.match(name)
     return matched[1] if matched and is_address(matched[1]) else None
 

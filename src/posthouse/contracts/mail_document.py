@@ -1,4 +1,4 @@
-"""The canonical document of a message: its fields, and how they lie in front matter."""
+"""The canonical document of a message: its fields, and their form in front matter."""
 
 import re
 from collections.abc import Mapping
@@ -33,14 +33,14 @@ KEYS = (
 
 
 class BadDocument(InvalidInput):
-    """It is no message; the words name the field."""
+    """It is not a message document; the message names the field."""
 
     code = "bad_mail_document"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Participant:
-    """Somebody a document names."""
+    """A sender or receiver in a document."""
 
     principal_id: str
     address: str
@@ -51,7 +51,7 @@ class Participant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentAttachment:
-    """A file a document names."""
+    """An attachment in a document."""
 
     attachment_id: str
     kind: Literal["path_ref", "managed_copy"]
@@ -64,7 +64,7 @@ class DocumentAttachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One message as it lies in the mailbox root, the same for everybody."""
+    """One message in the mailbox root, shared by sender and receivers."""
 
     message_id: str
     thread_id: str
@@ -84,7 +84,7 @@ class Document:
 
     @property
     def date(self) -> str:
-        """The folder it lies in."""
+        """The date folder of the document."""
         return self.created_at_utc[:10]
 
     @property
@@ -94,10 +94,10 @@ class Document:
 
 
 def new_message_id(moment: datetime) -> str:
-    """An id that no other message has. Those of one second sort by their time, as some readers do."""
+    """A unique message id. Ids within one second sort by time, which some readers rely on."""
     fraction = f"{(moment.microsecond << 32) // 1_000_000:08x}"
     random = ids.hex_id(22)
-    # The digits of a version 4 UUID, its first ones not random.
+    # The digits of a version 4 UUID whose first digits are not random.
     return f"msg-{moment.strftime('%Y%m%dT%H%M%SZ')}-{fraction}{random[:4]}4{random[4:7]}a{random[7:]}"
 
 

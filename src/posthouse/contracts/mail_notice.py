@@ -1,4 +1,4 @@
-"""What a sender wants to stand in the wake-up prompt: the block, its proof, and its fence in the body."""
+"""The sender's notice for the wake-up prompt: the block, its proof, and its fence in the body."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LINE_ENDS = re.compile(r"\r?\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyBlock:
-    """What the sender wants to stand in the wake-up prompt itself."""
+    """The sender's text for the wake-up prompt."""
 
     text: str
     placement: Placement = "append"
@@ -26,7 +26,7 @@ class NotifyBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifyAuth:
-    """What the sender offers as proof that its notice may be shown."""
+    """The sender's proof that its notice may be shown."""
 
     scheme: Scheme = "none"
     token: str | None = None
@@ -36,12 +36,12 @@ class NotifyAuth:
 
 
 def shortened(text: str) -> str:
-    """*text*, cut to 512 characters with an ellipsis when it is longer."""
+    """*text*, truncated to 512 characters with an ellipsis."""
     return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
 
 
 def extract(body: str) -> NotifyBlock | None:
-    """The first notify fence of *body* as a block. None without one, or when it is open or blank."""
+    """The first notify fence of *body* as a block; None when it is missing, unclosed or blank."""
     lines = _LINE_ENDS.split(body)
     start = _opening_at(lines)
     if start is None:
@@ -54,7 +54,7 @@ def extract(body: str) -> NotifyBlock | None:
 
 
 def mirrored(body: str, block: NotifyBlock) -> str:
-    """*body* with *block* in a fence before or behind it, unless it has a fence already."""
+    """*body* with *block* in a fence before or after it, unless it has a fence already."""
     if _opening_at(_LINE_ENDS.split(body)) is not None:
         return body
     fence = f"{_OPENING}\n{block.text}\n{_CLOSING}"

@@ -1,4 +1,4 @@
-"""Front matter of unknown origin → a document, strictly."""
+"""Strict parser from untrusted front matter to a document."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from posthouse.support import clock
 
 _CREATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
-#: More receivers than any team has; each of them is a folder that is locked and written.
+#: Each receiver's folder is locked and written.
 MAX_PARTICIPANTS = 500
 _MAX_REFERENCES = 1000
 _MAX_ATTACHMENTS = 100
@@ -94,7 +94,7 @@ def _keys(value: Any, known: frozenset[str], required: tuple[str, ...], where: s
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise BadDocument(f"{where} is not a text that says something")
+        raise BadDocument(f"{where} is not a non-blank text")
     if "\0" in value:
         raise BadDocument(f"{where} holds a NUL")
     return value
@@ -148,14 +148,14 @@ def _participant(value: Any, where: str) -> Participant:
 
 @lru_cache(maxsize=4096)
 def _known(*parts: str | None) -> Participant:
-    """The same few people stand in thousands of documents."""
+    """Cached, because thousands of documents name the same few participants."""
     given = dict(zip(_PARTS, parts, strict=True))
     address = given.pop("address") or ""
     if not mail_address.is_address(address):
         raise BadDocument(f"address is {address[:80]!r}, which is no address")
     principal_id = _text(given.pop("principal_id"), "principal_id")
-    told = {name: _optional(part, name) for name, part in given.items()}
-    return Participant(principal_id=principal_id, address=address, **told)
+    fields = {name: _optional(part, name) for name, part in given.items()}
+    return Participant(principal_id=principal_id, address=address, **fields)
 
 
 _ATTACHMENT = frozenset(DocumentAttachment.__dataclass_fields__)
@@ -221,7 +221,7 @@ def _auth(value: Any) -> NotifyAuth | None:
         raise BadDocument(f"notify_auth.scheme is {str(scheme)[:40]!r}, which is unknown")
     if scheme != "none":
         raise BadDocument(f"notify_auth.scheme {scheme}: verifier not yet supported")
-    told = {
+    fields = {
         name: _optional(value.get(name), f"notify_auth.{name}") for name in ("token", "iss", "iat", "exp")
     }
-    return NotifyAuth(scheme="none", **told)
+    return NotifyAuth(scheme="none", **fields)

@@ -1,4 +1,4 @@
-"""What the coordination server keeps about each headless agent: who it is, the turn that runs, every turn.
+"""The coordination server's files of each headless agent: its identity, the running turn, every turn.
 
 `authority.json`, `active_turn.json` and `turns/<turn-id>.json` under `managed_agents/<tracked-agent-id>/`.
 What a turn really did is in its artifacts under the session's root; a record is what the server knew of them.
@@ -14,7 +14,7 @@ from posthouse.contracts.strict import NonBlank, PositiveInt, Strict
 MANAGED_AGENTS: Final = "managed_agents"
 AUTHORITY: Final = "authority.json"
 ACTIVE_TURN: Final = "active_turn.json"
-#: Ours: the turn that a gateway accepted and has not begun.
+#: Posthouse extension: the turn that a gateway accepted but has not begun.
 WAITING_TURN: Final = "waiting_turn.json"
 TURNS: Final = "turns"
 
@@ -22,7 +22,7 @@ RecordedStatus = Literal["active", "completed", "failed", "interrupted"]
 
 
 class Authority(Strict, frozen=True, kw_only=True):
-    """A headless agent whose turns this server keeps."""
+    """A headless agent whose turns this server owns."""
 
     tracked_agent_id: NonBlank
     backend: Backend
@@ -57,11 +57,11 @@ class _Running(Strict, frozen=True, kw_only=True):
 
 
 class ActiveTurn(_Running, frozen=True, kw_only=True):
-    """`active_turn.json`: there only while a turn runs."""
+    """`active_turn.json`: exists only while a turn runs."""
 
 
 class TurnRecord(_Running, frozen=True, kw_only=True):
-    """One turn, from before it starts."""
+    """One turn, written before it starts."""
 
     status: RecordedStatus = "active"
     completed_at_utc: str | None = None
@@ -79,6 +79,6 @@ class TurnRecord(_Running, frozen=True, kw_only=True):
         return self.status != "active"
 
     def running(self) -> ActiveTurn:
-        """The same turn as `active_turn.json` tells it."""
+        """The turn in the form of `active_turn.json`."""
         shared = {name: getattr(self, name) for name in ActiveTurn.__struct_fields__}
         return ActiveTurn(**shared)

@@ -1,7 +1,7 @@
-"""What crosses the coordination server's door, both ways: every managed agent under one set of routes.
+"""Bodies of the coordination server's API: one set of routes for every managed agent.
 
 Requests refuse unknown fields and other types. Answers write their nulls, except where a field is only there
-in some cases; those models say so.
+in some cases; those models document it.
 """
 
 from fnmatch import fnmatchcase
@@ -40,14 +40,14 @@ RequestKind = Literal["submit_prompt", "interrupt"]
 DisplayStyle = Literal["plain", "json", "fancy"]
 DisplayDetail = Literal["concise", "detail"]
 TurnIndex = Annotated[int, Field(ge=1)]
-#: Not written at all when there is nothing to say.
+#: Omitted when empty.
 _LEFT_OUT: Any = Field(default=None, exclude_if=lambda value: value is None)
 _TOOL = "[a-z][a-z0-9_-]{0,63}"
 Tool = Annotated[str, StringConstraints(pattern=f"^{_TOOL}$")]
 
 
 class Identity(Wire):
-    """Who an agent is, and where it is to be found."""
+    """Identity and location of an agent."""
 
     tracked_agent_id: str
     transport: Transport
@@ -74,16 +74,16 @@ class AgentList(Wire):
 
 
 class ListQuery(Query):
-    """Which agents are asked for; ours."""
+    """Filters of the agent list; a posthouse extension."""
 
     model_config = ConfigDict(extra="forbid")
 
-    #: Those that run, or everybody who is registered.
+    #: Running agents, or all registered ones.
     include: Literal["live", "all"] = "live"
-    #: One of these tools, with commas between them.
+    #: One of these tools, comma-separated.
     tool: Annotated[str, StringConstraints(pattern=f"^{_TOOL}(,{_TOOL}){{0,63}}$")] | None = None
     transport: Transport | None = None
-    #: What its record says; all but `active` and `relaunching` are only found with `include=all`.
+    #: State in its record; states other than `active` and `relaunching` need `include=all`.
     state: LifecycleState | None = None
     #: A pattern such as `gpu-*`, for names with or without `HOUMAO-`.
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -91,21 +91,21 @@ class ListQuery(Query):
     has_gateway: bool | None = None
 
     @property
-    def wants_everybody(self) -> bool:
-        """Whether every agent fits."""
+    def matches_all(self) -> bool:
+        """Whether the query matches every agent."""
         return self.model_fields_set <= {"include"}
 
-    def fits(self, one: Identity, has_gateway: bool) -> bool:
+    def matches(self, one: Identity, has_gateway: bool) -> bool:
         return (
             (self.tool is None or one.tool in self.tool.split(","))
             and self.transport in (None, one.transport)
             and self.state in (None, one.lifecycle_state)
             and self.has_gateway in (None, has_gateway)
-            and (self.name is None or _is_called(one.agent_name or "", self.name))
+            and (self.name is None or _matches_pattern(one.agent_name or "", self.name))
         )
 
 
-def _is_called(name: str, pattern: str) -> bool:
+def _matches_pattern(name: str, pattern: str) -> bool:
     return any(fnmatchcase(word, pattern) for word in {name, identity.canonical(name)})
 
 
@@ -122,7 +122,7 @@ class LastTurn(Wire):
 
 
 class MailboxPosture(Wire):
-    """A mailbox without anything that opens it."""
+    """A mailbox without credentials."""
 
     transport: str
     principal_id: str | None
@@ -130,7 +130,7 @@ class MailboxPosture(Wire):
 
 
 class GatewayPosture(Wire):
-    """A gateway without what only its own clients need."""
+    """Gateway status, without the fields for its own clients."""
 
     gateway_health: str
     managed_agent_connectivity: str
@@ -147,7 +147,7 @@ class GatewayPosture(Wire):
 
 
 class Summary(Wire):
-    """How an agent is, in words that fit both transports."""
+    """Agent status, common to both transports."""
 
     tracked_agent_id: str
     identity: Identity
@@ -163,7 +163,7 @@ class Summary(Wire):
 
 
 class TuiDetail(Wire):
-    """What is known of a TUI's terminal."""
+    """Terminal details of a TUI."""
 
     transport: Literal["tui"] = "tui"
     terminal_id: str
@@ -177,7 +177,7 @@ class TuiDetail(Wire):
 
 
 class HeadlessDetail(Wire):
-    """What a headless agent does and did."""
+    """Current and last turn of a headless agent."""
 
     transport: Literal["headless"] = "headless"
     runtime_resumable: bool
@@ -202,7 +202,7 @@ class HeadlessDetail(Wire):
 
 
 class Detail(Wire):
-    """A summary with what is particular to the agent's transport."""
+    """A summary with transport-specific details."""
 
     tracked_agent_id: str
     identity: Identity
@@ -220,7 +220,7 @@ class HistoryEntry(Wire):
 
 
 class History(Wire):
-    """What lately became of an agent; bounded and coarse."""
+    """Recent history of an agent, bounded and coarse."""
 
     tracked_agent_id: str
     entries: tuple[HistoryEntry, ...]
@@ -231,13 +231,13 @@ class HistoryQuery(Query):
 
 
 class ManagedHistoryQuery(Query):
-    """The same on the newer path, which is content with less."""
+    """As `HistoryQuery`, with a lower default on the newer path."""
 
     limit: Annotated[int, Field(ge=1, le=500)] = 50
 
 
 class SubmitPrompt(Wire):
-    """Give the agent a prompt, whichever way is safe now."""
+    """Give the agent a prompt, by the route that is currently safe."""
 
     request_kind: Literal["submit_prompt"]
     prompt: NonBlank
@@ -245,7 +245,7 @@ class SubmitPrompt(Wire):
 
 
 class Interrupt(Wire):
-    """Interrupt what the agent does, if it does anything."""
+    """Interrupt the agent's running turn, if any."""
 
     request_kind: Literal["interrupt"]
 
@@ -254,7 +254,7 @@ ManagedRequest = Annotated[SubmitPrompt | Interrupt, Discriminator("request_kind
 
 
 class ManagedAccepted(Wire):
-    """What a request came to. The turn is named only when it is about one."""
+    """Result of a request. The turn is set only when the request concerns one."""
 
     success: Literal[True] = True
     tracked_agent_id: str
@@ -267,7 +267,7 @@ class ManagedAccepted(Wire):
 
 
 class ActionDone(Wire):
-    """An agent was stopped, or its turn interrupted. The paths are there when they are known."""
+    """An agent was stopped, or its turn interrupted. Paths are set when known."""
 
     success: Literal[True] = True
     tracked_agent_id: str
@@ -278,7 +278,7 @@ class ActionDone(Wire):
 
 
 class LaunchMailbox(Wire):
-    """Which mailbox a new agent gets."""
+    """The mailbox of a new agent."""
 
     transport: Literal["filesystem", "stalwart"]
     filesystem_root: NonBlank | None = None
@@ -314,8 +314,8 @@ class Launched(Wire):
     detail: str
 
 
-class TurnOrder(Wire):
-    """Have a headless agent take one turn."""
+class TurnRequest(Wire):
+    """Start one turn of a headless agent."""
 
     prompt: Trimmed
     chat_session: ChatSelector | None = None
@@ -334,7 +334,7 @@ class TurnAccepted(Wire):
 
 
 class TurnReport(Wire):
-    """What became of a turn, as its artifacts tell."""
+    """Status of a turn, from its artifacts."""
 
     tracked_agent_id: str
     turn_id: str
@@ -366,14 +366,14 @@ class TurnEvents(Wire):
 
 
 class ServerHealth(Wire):
-    """By `houmao_service` clients know whom they found."""
+    """Server health. Clients identify the server by `houmao_service`."""
 
     status: Literal["ok"] = "ok"
     houmao_service: Literal["houmao-passive-server"] = "houmao-passive-server"
 
 
 class ServerInstance(Wire):
-    """`run/current-instance.json`, and the route that answers the same."""
+    """`run/current-instance.json`, and the route that returns it."""
 
     schema_version: Annotated[int, Field(ge=1, le=1)] = 1
     status: Literal["ok"] = "ok"
@@ -388,7 +388,7 @@ class Done(Wire):
 
 
 class Ambiguous(Wire):
-    """Why something was refused; where more than one agent answers to a name, also which."""
+    """Reason of a refusal; for an ambiguous name also the matching agents."""
 
     detail: str
     agent_ids: list[str] | None = _LEFT_OUT

@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field
 from posthouse.contracts.gateway_http import Wire
 
 
-class FilesystemPlace(Wire):
+class FilesystemLocation(Wire):
     root: str
     mailbox_kind: Literal["in_root", "symlink"]
     mailbox_path: str
@@ -16,7 +16,7 @@ class FilesystemPlace(Wire):
     local_sqlite_path: str
 
 
-class StalwartPlace(Wire):
+class StalwartLocation(Wire):
     jmap_url: str
     management_url: str
     login_identity: str
@@ -32,16 +32,16 @@ class _Mailbox(Wire):
 
 class FilesystemMailbox(_Mailbox):
     transport: Literal["filesystem"]
-    filesystem: FilesystemPlace
+    filesystem: FilesystemLocation
 
 
 class StalwartMailbox(_Mailbox):
     transport: Literal["stalwart"]
-    stalwart: StalwartPlace
+    stalwart: StalwartLocation
 
 
-class GatewayPlace(Wire):
-    """Where the live gateway listens, and who published it."""
+class GatewayLocation(Wire):
+    """Address of the live gateway, and the source of that address."""
 
     source: Literal["process_env", "tmux_session_env", "current_instance_record"]
     host: str
@@ -58,4 +58,4 @@ class ResolvedMail(Wire):
     address: str
     bindings_version: str
     mailbox: Annotated[FilesystemMailbox | StalwartMailbox, Discriminator("transport")]
-    gateway: GatewayPlace | None
+    gateway: GatewayLocation | None

@@ -33,7 +33,7 @@ Component = Annotated[str, msgspec.Meta(pattern=COMPONENT_PATTERN)]
 
 
 class Runtime(Strict, frozen=True, kw_only=True):
-    """What the launcher knows of the session beyond its name."""
+    """Runtime facts that the launcher records."""
 
     session_id: str | None = None
     memory_root: str | None = None
@@ -51,7 +51,7 @@ class Runtime(Strict, frozen=True, kw_only=True):
 
 
 class TmuxSurface(Strict, frozen=True, kw_only=True):
-    """Where the agent is: window 0, pane 0 of its session."""
+    """The agent's pane: window 0, pane 0 of its session."""
 
     session_name: NonBlank
     primary_window_index: str = "0"
@@ -182,7 +182,7 @@ Mailbox = FilesystemMailbox | StalwartMailbox
 
 
 class LaunchPlan(Strict, frozen=True, kw_only=True):
-    """How the program is started, without a secret: variables by name only."""
+    """How the program is started. Variables are listed by name only."""
 
     backend: Backend
     tool: NonBlank
@@ -245,7 +245,7 @@ class Cao(Strict, frozen=True, kw_only=True):
 
 
 class Manifest(Strict, frozen=True, kw_only=True):
-    """A whole session. What a backend does not use is null."""
+    """A session's manifest. Fields that a backend does not use are null."""
 
     schema_version: int
     backend: Backend
@@ -325,7 +325,7 @@ class Manifest(Strict, frozen=True, kw_only=True):
 
     @property
     def tool_version(self) -> str | None:
-        """The CLI's version at the launch, where it was found out."""
+        """The CLI's version at launch, if known."""
         policy = self.launch_policy_provenance
         return None if policy is None else policy.detected_tool_version
 

@@ -1,4 +1,4 @@
-"""Words of the published protocols, to the letter. Everything else uses our own.
+"""Names of the published protocols, verbatim. Other modules use posthouse's own names.
 
 Nothing outside this module spells an environment variable, file name or prefix of a contract.
 """
@@ -23,7 +23,7 @@ GATEWAY_STATE_PATH: Final = "HOUMAO_GATEWAY_STATE_PATH"
 GATEWAY_PROTOCOL_VERSION: Final = "HOUMAO_GATEWAY_PROTOCOL_VERSION"
 #: Published only while a gateway lives.
 LIVE_GATEWAY: Final = (GATEWAY_HOST, GATEWAY_PORT, GATEWAY_STATE_PATH, GATEWAY_PROTOCOL_VERSION)
-#: Earlier versions published these; they are unset wherever they are met.
+#: Published by earlier versions; unset when found.
 RETIRED: Final = ("HOUMAO_GATEWAY_ATTACH_PATH", "HOUMAO_GATEWAY_ROOT")
 GATEWAY_EXECUTION_MODE: Final = "HOUMAO_GATEWAY_EXECUTION_MODE"
 GATEWAY_TMUX_WINDOW_ID: Final = "HOUMAO_GATEWAY_TMUX_WINDOW_ID"
@@ -36,22 +36,22 @@ PRINT_STYLE: Final = "HOUMAO_CLI_PRINT_STYLE"
 # Ours.
 TMUX_SOCKET: Final = "POSTHOUSE_TMUX_SOCKET"
 CRASH_AT: Final = "POSTHOUSE_CRASH_AT"
-#: In the environment of a turn's program and of what it starts; the value is the turn's id.
+#: Turn id, in the environment of a turn's program and its children.
 TURN_ID: Final = "POSTHOUSE_TURN_ID"
 DEBUG: Final = "POSTHOUSE_DEBUG"
-#: How the person called us, for messages that repeat a command.
+#: The command name that the user typed, for messages that suggest a command.
 PROGRAM: Final = "POSTHOUSE_PROG"
 STATE_HOME: Final = "POSTHOUSE_HOME"
 
-# OpenTelemetry's; the SDK reads the others of theirs itself.
+# OpenTelemetry; the SDK reads its other variables itself.
 OTEL_DISABLED: Final = "OTEL_SDK_DISABLED"
 OTEL_EXPORTER: Final = "OTEL_TRACES_EXPORTER"
-#: Either says that somebody collects traces.
+#: Either one enables tracing.
 OTEL_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 OTEL_SERVICE_NAME: Final = "OTEL_SERVICE_NAME"
 
-# --- headers, ours -------------------------------------------------------------------------
-#: Names the turn that is asked for, so that asking twice does not start it twice.
+# --- headers, posthouse extensions ---------------------------------------------------------
+#: Idempotency key of a turn request.
 TURN_ID_HEADER: Final = "posthouse-turn-id"
 
 # --- files ---------------------------------------------------------------------------------
@@ -68,12 +68,12 @@ EXTERNAL_AGENTS: Final = "external_agents"
 NOTIFY_FENCE: Final = "houmao-notify"
 ORIGIN_HEADER: Final = "x-houmao-origin"
 REPLY_POLICY_HEADER: Final = "x-houmao-reply-policy"
-#: In the marker of a mailbox root and in every document.
+#: In the marker file of a mailbox root and in every document.
 MAIL_PROTOCOL: Final = 3
 MAIL_PROTOCOL_FILE: Final = "protocol-version.txt"
 MAIL_INDEX: Final = "index.sqlite"
 MAIL_LOCAL_INDEX: Final = "mailbox.sqlite"
-#: In a session's folder: what its mailbox is opened with.
+#: In a session's folder: the credentials of its mailbox.
 MAIL_SECRETS: Final = "mailbox-secrets"
 
 # --- identity ------------------------------------------------------------------------------

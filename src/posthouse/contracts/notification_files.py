@@ -1,4 +1,4 @@
-"""`notify/` in a gateway's folder: who is told when, and what became of telling them. Ours."""
+"""`notify/` in a gateway's folder: notification targets and their delivery state. A posthouse extension."""
 
 from typing import Annotated, Literal
 
@@ -17,13 +17,13 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=600)]
 
 
 class Target(Strict, frozen=True, kw_only=True):
-    """One command or webhook, and what it is told of."""
+    """One command or webhook, and the events it receives."""
 
     target_id: TargetId
     occasions: Annotated[list[Occasion], msgspec.Meta(min_length=1)]
     #: Run without a shell, with the notice on its standard input.
     command: Annotated[list[str], msgspec.Meta(min_length=1)] | None = None
-    #: Gets the notice by POST, signed with the secret in `<target_id>.secret`.
+    #: Receives the notice by POST, signed with the secret in `<target_id>.secret`.
     url: NonBlank | None = None
     timeout_seconds: Seconds = 30.0
     created_at_utc: NonBlank
@@ -38,29 +38,29 @@ class Target(Strict, frozen=True, kw_only=True):
 
 
 class Targets(Strict, frozen=True, kw_only=True):
-    """`targets.json`: the user's wish."""
+    """`targets.json`: the configured targets."""
 
     schema_version: Literal[1] = 1
     targets: list[Target] = msgspec.field(default_factory=list)
 
 
 class LastNotice(Strict, frozen=True, kw_only=True):
-    """How the newest telling ended."""
+    """Result of the last delivery attempt."""
 
     event_id: str
     occasion: Occasion
     outcome: Literal["delivered", "given_up"]
     attempts: int
-    #: The end of what a command said, a status, or why it could not be reached.
+    #: The end of the command's output, a status, or the connection error.
     detail: str
     at_utc: str
 
 
 class TargetState(Strict, frozen=True, kw_only=True):
-    """`<target_id>.state.json`: how far one target was told. Lost, it is told again from where it stood."""
+    """`<target_id>.state.json`: delivery position of one target. If lost, events may be sent again."""
 
     schema_version: Literal[1] = 1
-    #: The id of the last event that it needs not be told of again.
+    #: The last delivered event id.
     after: str
     delivered: int = 0
     given_up: int = 0

@@ -1,4 +1,4 @@
-"""What a gateway and a coordination server tell their operators alike; ours."""
+"""Operational status shared by gateway and coordination server; a posthouse extension."""
 
 from posthouse.contracts.gateway_http import Count, Wire
 
@@ -8,7 +8,7 @@ class BackgroundFailure(Wire):
 
     task: str
     deaths: Count
-    #: How it died the last time; the log has the traceback.
+    #: The last error; the log has the traceback.
     error: str
     died_at_utc: str
     #: False while it waits for its restart.

@@ -1,4 +1,4 @@
-"""`record.json`: where an agent is to be found. A locator, never proof of life."""
+"""`record.json`: the location of an agent. A locator, not proof of liveness."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -116,7 +116,7 @@ class Record(Strict, frozen=True, kw_only=True):
         return self.liveness is not None and clock.parse(self.liveness.lease_expires_at) >= moment
 
     def is_active(self, moment: datetime) -> bool:
-        """Whether the record says so. Real liveness is tmux's to tell."""
+        """Whether the record is marked active. Only tmux knows real liveness."""
         return self.lifecycle.state == "active" and self.is_fresh(moment)
 
 

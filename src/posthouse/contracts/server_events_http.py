@@ -1,4 +1,4 @@
-"""What a reader of `GET /houmao/events` may ask; ours."""
+"""Query parameters of `GET /houmao/events`; a posthouse extension."""
 
 from typing import Annotated
 
@@ -11,11 +11,11 @@ _MAX_AGENTS = 8000
 
 
 class ServerEventsQuery(Query):
-    #: Only events of these agents, by any of their names, with commas between them.
+    #: Only events of these agents, by any of their names, comma-separated.
     agent: Annotated[str, Field(min_length=1, max_length=_MAX_AGENTS)] | None = None
-    #: Only these kinds, with commas between them.
+    #: Only these kinds, comma-separated.
     kind: Annotated[str, StringConstraints(pattern=KINDS)] | None = None
-    #: The id of the last event that is known already, or `start` for everything that is kept.
+    #: The last event id already received, or `start` for the whole history.
     since: Annotated[str, Field(max_length=MAX_SINCE)] | None = None
-    #: Whether to stay for what happens; otherwise the answer ends with what there is.
+    #: Keep the stream open for new events; otherwise it ends after the existing ones.
     follow: bool = True

@@ -1,17 +1,17 @@
-"""What a coordination server tells its operators; ours."""
+"""Operational status of a coordination server; a posthouse extension."""
 
 from posthouse.contracts.gateway_http import Count, Wire
 from posthouse.contracts.operations_http import BackgroundFailure
 
 
 class ServerReadiness(Wire):
-    """Whether the server knows its agents, can keep records of turns, and stays."""
+    """Whether the server can list agents, can record turns, and is not stopping."""
 
     ready: bool
-    #: Why not; null when it is.
+    #: The reason; null when ready.
     reason: str | None
     live_agents: Count
-    #: Records that can't be used; the log and `record_problem` events say why.
+    #: Unusable records; the log and `record_problem` events have the reasons.
     record_problems: Count
-    #: Background tasks that died since the server started, those that run again included.
+    #: Background tasks that died since the server started, including restarted ones.
     background_failures: tuple[BackgroundFailure, ...] = ()

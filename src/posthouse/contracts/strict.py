@@ -1,4 +1,4 @@
-"""The base of structures that lie on disk: unknown keys and other types are refused."""
+"""Base of on-disk structures: unknown keys and wrong types are refused."""
 
 from _thread import allocate_lock  # without what `threading` costs every start
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-#: What msgspec has worked out about each kind. It does that at the first use, and two threads that do it at
-#: once end the process (msgspec 0.22): so it is done here, by one at a time.
+#: Decoders, built under a lock at first use: msgspec 0.22 crashes the process when two threads
+#: build one at the same time.
 _decoders: dict[type[msgspec.Struct], msgspec.json.Decoder[Any]] = {}
 _working_out = allocate_lock()
 

@@ -1,4 +1,4 @@
-"""What happens in a process, as it happens: numbered by its place, kept for a while, gone on with by id.
+"""The event log of a process: numbered, retained for a while, resumable by event id.
 
-Owns the file, the ids and the readers; processes own what they tell, `web` how it is sent.
+Owns the file, the ids and the readers. Processes own the events, `web` how they are sent.
 """

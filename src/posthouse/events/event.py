@@ -1,4 +1,4 @@
-"""One event with the id by which a reader goes on after it, whatever happened to the gateway meanwhile."""
+"""One event and the id with which a reader resumes after it, also across gateway restarts."""
 
 import re
 import zlib
@@ -13,34 +13,32 @@ _POSITION = re.compile(r"([0-9]{1,15})-([0-9a-f]{8}|end)", re.ASCII)
 
 
 class BadPosition(InvalidInput):
-    """That is no id of an event."""
+    """The text is not an event id."""
 
     code = "bad_event_id"
 
     def __init__(self, given: str) -> None:
         super().__init__(
-            f"{given[:40]!r} is no id of an event; give one that came with an event, such as 42-0f3a9c1e"
+            f"invalid event id {given[:40]!r}; use the id of a received event, such as 42-0f3a9c1e"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """A place in the history of one gateway: right after the event of that number.
+    """A position in the event log of one gateway: right after the event of that number.
 
-    The check is made of the event itself, so that another event that got the number, after a power cut
-    or in a history that was begun anew, is not taken for it.
+    The check is a checksum of the event. It detects another event with the same number, after a power cut
+    or in a new log.
     """
 
     number: int
-    #: None: it is of no event, but the end of a gap, or of all that there was.
+    #: None: not an event, but the end of a gap or of the log.
     check: int | None
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """The position that *text* names.
-
-        Raises:
-            BadPosition: It names none.
+        """Raises:
+        BadPosition: *text* is not an event id.
         """
         match = _POSITION.fullmatch(text)
         if match is None:
@@ -55,7 +53,7 @@ class Position:
 class Event:
     """One line of `events.jsonl`."""
 
-    #: Its place among all lines that this gateway ever wrote, from 1.
+    #: Line number among all lines that this gateway ever wrote, from 1.
     number: int
     kind: str
     #: The JSON object, without the newline.
@@ -67,24 +65,24 @@ class Event:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What it tells, its kind included. Decoded at every question: a thousand events lie in memory."""
+        """All fields, `kind` included. Decoded on each access, to keep the cached events small."""
         decoded: dict[str, Any] = strict.parse(self.line)
         return decoded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Events that can't be told any more."""
+    """Events that are no longer available."""
 
-    #: Where the history goes on after it.
+    #: Where the log continues after it.
     position: Position
-    #: How many are missing; None when nobody can know.
+    #: How many are missing; None when unknown.
     missing: int | None
     reason: str
 
 
-def decoded(number: int, line: bytes) -> Event | None:
-    """The event in *line*; None for one that broke off."""
+def decode_line(number: int, line: bytes) -> Event | None:
+    """The event in *line*; None for an incomplete line."""
     try:
         fields = strict.parse(line)
     except ValueError:

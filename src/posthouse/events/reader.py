@@ -1,136 +1,136 @@
-"""Follows the events of one gateway from any place on: from disk as long as it must, from memory then."""
+"""Follows the events of one gateway from any position: first from disk, then from memory."""
 
 import asyncio
 from collections.abc import Sequence
 
 from posthouse.events import history
 from posthouse.events.event import Event, Gap, Position
-from posthouse.events.history import Past
+from posthouse.events.history import HistoryReader
 from posthouse.events.journal import Journal
 
-#: Before everything that is kept.
+#: Before all retained events.
 OLDEST = Position(number=0, check=None)
 ROTATED = "older events are no longer kept"
-UNKNOWN = "that id is not of this history; what is kept is told from its beginning"
-VANISHED = "the file of events was changed by somebody else"
-#: Readers of one gateway that may be at its files at the same time.
-DISK_READERS = 2
+UNKNOWN = "unknown event id; events follow from the oldest one that is kept"
+VANISHED = "the event file was changed by another program"
+#: Readers of one gateway that may read its files at the same time.
+MAX_DISK_READERS = 2
 
-Told = Event | Gap
+StreamItem = Event | Gap
 
 
 class Reader:
-    """One place in the history, moving on. It keeps nothing: the journal is its buffer.
+    """A cursor in the event log. It buffers nothing: the journal is its buffer.
 
-    *after* None stands at the end; `OLDEST` before everything that is kept. Whoever creates it closes it.
+    *after* None starts at the end; `OLDEST` before all retained events. The creator closes it.
     """
 
     def __init__(self, journal: Journal, *, after: Position | None, disk: asyncio.Semaphore) -> None:
         self._journal = journal
         self._disk = disk
-        self._asked = after
-        self._at = journal.last_number
-        self._past: Past | None = None
+        self._start = after
+        self._last_number = journal.last_number
+        self._history: HistoryReader | None = None
         self._is_closed = False
         self._was_live = after is None
-        self._news = asyncio.Event()
-        self._leave = journal.listen(self._hear)
+        self._wakeup = asyncio.Event()
+        self._unsubscribe = journal.listen(self._on_event)
 
     @property
-    def at(self) -> int:
-        """The number of the last event that was told, or passed over."""
-        return self._at
+    def last_number(self) -> int:
+        """The number of the last event that was returned or skipped."""
+        return self._last_number
 
     @property
     def has_fallen_behind(self) -> bool:
-        """Whether it had caught up, and then let so much pass that it is no longer in memory."""
-        return self._was_live and self._at < self._journal.remembered_after
+        """Whether it had caught up, and the next event has since left memory."""
+        return self._was_live and self._last_number < self._journal.in_memory_after
 
-    async def next(self, *, within_seconds: float | None = None) -> Sequence[Told]:
-        """What comes next: at once when there is something, otherwise when it happens.
+    async def next(self, *, within_seconds: float | None = None) -> Sequence[StreamItem]:
+        """The next items; waits for one when there is none.
 
-        Nothing after *within_seconds* without an event.
+        Empty after *within_seconds* without an event.
         """
         while True:
-            told = await self.look()
-            if told:
-                return told
-            self._news.clear()
+            items = await self.poll()
+            if items:
+                return items
+            self._wakeup.clear()
             try:
                 async with asyncio.timeout(within_seconds):
-                    await self._news.wait()
+                    await self._wakeup.wait()
             except TimeoutError:
                 return []
 
-    async def look(self) -> Sequence[Told]:
-        """What comes next and is there already. Nothing: it has caught up."""
-        if self._asked is not None:
-            position, self._asked = self._asked, None
-            if (gap := await self._stand_after(position)) is not None:
+    async def poll(self) -> Sequence[StreamItem]:
+        """The next items that are available now. Empty: it has caught up."""
+        if self._start is not None:
+            position, self._start = self._start, None
+            if (gap := await self._seek(position)) is not None:
                 return [gap]
-        while self._at < self._journal.remembered_after:
-            if told := await self._from_disk():
-                return told
-        self._close_past()
+        while self._last_number < self._journal.in_memory_after:
+            if items := await self._from_disk():
+                return items
+        self._close_history()
         self._was_live = True
-        events = self._journal.recent(after=self._at)
-        self._at = events[-1].number if events else self._at
+        events = self._journal.recent(after=self._last_number)
+        self._last_number = events[-1].number if events else self._last_number
         return events
 
     def close(self) -> None:
         self._is_closed = True
-        self._leave()
-        self._close_past()
+        self._unsubscribe()
+        self._close_history()
 
-    def _hear(self, _: Event) -> None:
-        self._news.set()
+    def _on_event(self, _: Event) -> None:
+        self._wakeup.set()
 
-    async def _stand_after(self, position: Position) -> Gap | None:
-        """Go to *position*; where that is impossible, to the oldest event that is kept, and say so."""
-        self._at = position.number
+    async def _seek(self, position: Position) -> Gap | None:
+        """Seek to *position*, or to the oldest retained event; the gap is returned."""
+        self._last_number = position.number
         journal = self._journal
-        if position.number > journal.remembered_after:
+        if position.number > journal.in_memory_after:
             known = [event.position for event in journal.recent(after=position.number - 1)[:1]]
             if position in known or (position.check is None and position.number <= journal.last_number):
                 return None
         async with self._disk:
-            first, leads_on = await asyncio.to_thread(history.look_up, journal.path, position)
+            first, leads_on = await asyncio.to_thread(history.locate, journal.path, position)
         if leads_on and position.number <= journal.last_number:
             return None
-        self._at = first - 1
+        self._last_number = first - 1
         if position == OLDEST:
             return None
         missing = first - 1 - position.number
-        end = Position(number=self._at, check=None)
+        end = Position(number=self._last_number, check=None)
         if missing > 0:
             return Gap(position=end, missing=missing, reason=ROTATED)
         return Gap(position=end, missing=None, reason=UNKNOWN)
 
-    async def _from_disk(self) -> Sequence[Told]:
+    async def _from_disk(self) -> Sequence[StreamItem]:
         async with self._disk:
-            events, reached = await asyncio.to_thread(self._read_past)
+            events, reached = await asyncio.to_thread(self._read_history)
         if events:
-            self._at = events[-1].number
+            self._last_number = events[-1].number
             return events
-        if reached > self._at:
-            self._at = reached
+        if reached > self._last_number:
+            self._last_number = reached
             return []
-        # Neither in memory nor on disk: the file was cut or removed under us.
-        self._at = self._journal.remembered_after
-        return [Gap(position=Position(number=self._at, check=None), missing=None, reason=VANISHED)]
+        # Neither in memory nor on disk: another program truncated or removed the file.
+        self._last_number = self._journal.in_memory_after
+        return [Gap(position=Position(number=self._last_number, check=None), missing=None, reason=VANISHED)]
 
-    def _read_past(self) -> tuple[list[Event], int]:
-        """The next events on disk, and how far that goes. In a thread."""
-        if self._past is None:
-            self._past = Past(self._journal.path, after=self._at)
-        opened = self._past
+    def _read_history(self) -> tuple[list[Event], int]:
+        """The next events on disk, and the last number read. Runs in a thread."""
+        if self._history is None:
+            self._history = HistoryReader(self._journal.path, after=self._last_number)
+        opened = self._history
         events = opened.next()
         if not events or self._is_closed:
             opened.close()
-            self._past = None
+            self._history = None
         return events, opened.number
 
-    def _close_past(self) -> None:
-        if self._past is not None:
-            self._past.close()
-            self._past = None
+    def _close_history(self) -> None:
+        if self._history is not None:
+            self._history.close()
+            self._history = None

@@ -28,48 +28,38 @@ from posthouse.support import bounded_exit, crashpoints, locks, system_errors
 from posthouse.support.files import private_folder
 
 if TYPE_CHECKING:
-    from posthouse.gateway.assembly import Serving
+    from posthouse.gateway.assembly import GatewayServer
     from posthouse.gateway.status import Binding
 
-#: The whole shutdown, and the wait for threads after it.
+#: Limits of the whole shutdown, and of joining threads after it.
 _STOP_SECONDS = 30.0
 _JOIN_SECONDS = 2.0
 
 
-class AlreadyServed(Conflict):
-    """Another gateway serves that root; nothing was touched."""
-
-    code = "already_served"
-
-
-class BadSurroundings(InvalidInput):
-    """The variables that say where this process runs contradict each other."""
-
-    code = "bad_surroundings"
-
-
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Serve until told to stop. Exit code 1, with the reason on stderr, when that is impossible."""
-    # Nothing that a start makes is garbage; looking for some in all of it took a tenth of the start.
+    """Serve until a stop signal. Exit code 1, with the reason on stderr, when it can't serve."""
+    # Startup creates no garbage; collecting took a tenth of the startup time.
     gc.disable()
-    given = _parse(arguments)
+    options = _parse(arguments)
     crashpoints.arm(environment.get(names.CRASH_AT))
-    root: Path = given.gateway_root.resolve()
+    root: Path = options.gateway_root.resolve()
     try:
         for folder in ("run", "logs"):
             private_folder(root / folder)
         session = sessions.read(root.parent / names.MANIFEST_FILE)
         with locks.hold(root / LOCK, wait_seconds=LOCK_WAIT_SECONDS):
-            from posthouse.web.server import bind  # with most of what a gateway is; refusals need none of it
+            from posthouse.web.server import bind  # imports most of a gateway; refusals need none of it
 
-            listener = bind(given.host, given.port)
-            _run(session, listener, environment, _timings(session, given))
+            listener = bind(options.host, options.port)
+            _run(session, listener, environment, _timings(session, options))
     except locks.LockHeld as held:
-        return _refuse(AlreadyServed(f"process {held.holder} already serves {root}; detach it first"))
+        return _refuse(
+            Conflict(f"process {held.holder} already serves {root}; detach it first", code="already_served")
+        )
     except PosthouseError as error:
         return _refuse(error)
     except OSError as error:
-        if (refused := system_errors.translated(error)) is None:
+        if (refused := system_errors.translate(error)) is None:
             raise
         return _refuse(refused)
     return 0
@@ -80,17 +70,17 @@ def _refuse(error: PosthouseError) -> int:
     return 1
 
 
-def _timings(session: Session, given: argparse.Namespace) -> gf.TrackingTimings:
-    """The six timings of TUI tracking: those given now, else those wished for at the attach."""
-    wished = publication.desired_config(session).desired_tui_tracking_timings or gf.TrackingTimings()
-    asked = {name: getattr(given, f"tui_{name}") for name in gf.TrackingTimings.__struct_fields__}
-    return structs.replace(wished, **{name: value for name, value in asked.items() if value is not None})
+def _timings(session: Session, options: argparse.Namespace) -> gf.TrackingTimings:
+    """The six timings of TUI tracking: those of the command line, else those requested at the attach."""
+    desired = publication.desired_config(session).desired_tui_tracking_timings or gf.TrackingTimings()
+    overrides = {name: getattr(options, f"tui_{name}") for name in gf.TrackingTimings.__struct_fields__}
+    return structs.replace(desired, **{name: value for name, value in overrides.items() if value is not None})
 
 
 def _run(
     session: Session, listener: socket.socket, environment: Mapping[str, str], timings: gf.TrackingTimings
 ) -> None:
-    import uvloop  # after the refusals, which need no loop
+    import uvloop  # after the checks that can refuse to start
 
     binding = _binding(session, listener, environment)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
@@ -102,22 +92,22 @@ async def _serve(
 ) -> None:
     from posthouse.gateway import assembly
 
-    on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
-    output = assembly.Output(handlers=on_terminal, on_rotate=assembly.move_output)
-    made = await assembly.prepare(session, listener, binding, timings, output)
+    terminal_handlers = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
+    output = assembly.LogOutput(handlers=terminal_handlers, on_rotate=assembly.redirect_output)
+    server = await assembly.prepare(session, listener, binding, timings, output)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, _stop, made)
-    await made.run(_settled)
-    bounded_exit.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
+        asyncio.get_running_loop().add_signal_handler(number, _stop, server)
+    await server.run(_freeze_garbage)
+    bounded_exit.end_within(_JOIN_SECONDS, code=0)  # all state is written; only threads are left to join
 
 
-def _stop(made: "Serving") -> None:
+def _stop(server: "GatewayServer") -> None:
     bounded_exit.end_within(_STOP_SECONDS)
-    made.stop()
+    server.stop()
 
 
-def _settled() -> None:
-    """What there is now stays: it is not looked through again."""
+def _freeze_garbage() -> None:
+    """Exclude all startup objects from garbage collection, then enable it."""
     gc.freeze()
     gc.enable()
 
@@ -128,12 +118,12 @@ def _binding(session: Session, listener: socket.socket, environment: Mapping[str
     host, port = listener.getsockname()
     mode = environment.get(names.GATEWAY_EXECUTION_MODE, "").strip() or "detached_process"
     if mode not in get_args(gf.ExecutionMode):
-        raise BadSurroundings(f"{names.GATEWAY_EXECUTION_MODE} is {mode!r}; there is no such mode")
+        raise _bad_environment(f"unknown execution mode in {names.GATEWAY_EXECUTION_MODE}: {mode!r}")
     if mode == "detached_process":
         return Binding(host=host, port=port)
     window_id, index, pane_id = _window(session, environment)
     if index == "0":
-        raise BadSurroundings("window 0 is the agent's; a gateway never runs there")
+        raise _bad_environment("window 0 belongs to the agent; a gateway can't run there")
     return Binding(
         host=host,
         port=port,
@@ -145,17 +135,22 @@ def _binding(session: Session, listener: socket.socket, environment: Mapping[str
 
 
 def _window(session: Session, environment: Mapping[str, str]) -> tuple[str, str, str]:
-    """Window id, index and pane of this process: as it was told, or as tmux tells."""
+    """Window id, index and pane of this process, from the environment or else from tmux."""
     variables = (names.GATEWAY_TMUX_WINDOW_ID, names.GATEWAY_TMUX_WINDOW_INDEX, names.GATEWAY_TMUX_PANE_ID)
     window_id, index, pane_id = (environment.get(name, "") for name in variables)
     if window_id and index and pane_id:
         return window_id, index, pane_id
     pane_id = environment.get("TMUX_PANE", "")
     if not pane_id:
-        raise BadSurroundings("a gateway in a tmux window must be started inside tmux")
-    told = session.tmux.run("display-message", "-p", "-t", pane_id, "#{window_id} #{window_index}")
-    window_id, _, index = told.partition(" ")
+        raise _bad_environment("a gateway in a tmux window must be started inside tmux")
+    output = session.tmux.run("display-message", "-p", "-t", pane_id, "#{window_id} #{window_index}")
+    window_id, _, index = output.partition(" ")
     return window_id, index, pane_id
+
+
+def _bad_environment(message: str) -> InvalidInput:
+    """The variables that describe where this process runs contradict each other."""
+    return InvalidInput(message, code="bad_surroundings")
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -164,7 +159,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--gateway-root", type=Path, required=True, help="the session's gateway folder")
     parser.add_argument("--host", choices=get_args(gf.Host), default="127.0.0.1")
-    parser.add_argument("--port", type=_port, default=0, help="0: any free one")
+    parser.add_argument("--port", type=_port, default=0, help="0: any free port")
     for timing in gf.TrackingTimings.__struct_fields__:
         parser.add_argument(f"--tui-{timing.replace('_', '-')}", type=_positive_seconds)
     return parser.parse_args(arguments)

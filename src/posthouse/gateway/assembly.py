@@ -1,6 +1,6 @@
-"""One gateway as it serves: its parts put together, opened, and closed again whatever happens.
+"""Builds one gateway from its parts, runs it, and closes all of it, also after a failure.
 
-The process of a single gateway and the host of many both run this; neither shares anything with another.
+Used by the process of a single gateway and by the host of many. Gateways share no state.
 """
 
 import logging
@@ -18,7 +18,7 @@ from posthouse.gateway import files
 from posthouse.gateway.diagnostics import open_diagnostics
 from posthouse.gateway.http import app
 from posthouse.gateway.http.diagnostics import LogWarnings
-from posthouse.gateway.notifications.dispatcher import surroundings_of
+from posthouse.gateway.notifications.dispatcher import context_of
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.mailbox.transports import open_transport
@@ -32,16 +32,16 @@ from posthouse.web.server import Server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """Where the running log goes besides its file."""
+class LogOutput:
+    """Additional destinations of the running log."""
 
     handlers: Sequence[logging.Handler] = field(default=())
-    #: Told the old and the new descriptor of the log when it is rotated.
+    #: Called with the old and the new descriptor of the log after a rotation.
     on_rotate: Callable[[int, int], None] = lambda old, new: None
 
 
-class Serving:
-    """A gateway that is put together. `run` opens it, serves, and closes all of it."""
+class GatewayServer:
+    """A gateway with its HTTP server. `run` starts both, serves, and closes both."""
 
     def __init__(
         self, gateway: Gateway, server: Server, listener: socket.socket, log: logging.Logger
@@ -53,16 +53,15 @@ class Serving:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
         port: int = self._listener.getsockname()[1]
         return port
 
     def stop(self) -> None:
-        """Let `run` come to its end."""
+        """Make `run` return."""
         self._server.stop()
 
     async def run(self, started: Callable[[], None] = lambda: None) -> None:
-        """Serve until `stop`; *started* hears when requests are carried out from now on."""
+        """Serve until `stop`; *started* is called once requests are processed."""
         try:
             await self._gateway.start()
             host = self._listener.getsockname()[0]
@@ -81,18 +80,18 @@ async def prepare(
     listener: socket.socket,
     binding: Binding,
     timings: gf.TrackingTimings,
-    output: Output | None = None,
-) -> Serving:
-    """The gateway of *session* on *listener*, which it closes in the end.
+    output: LogOutput | None = None,
+) -> GatewayServer:
+    """The gateway of *session* on *listener*, which it closes at the end.
 
     Raises:
         QueueUnavailable: Its queue can't be used.
-        And as `driving.for_gateway`. The listener is then still the caller's, and nothing else is left open.
+        And as `agent.for_gateway`. The caller then still owns the listener; everything else is closed.
     """
-    output = output or Output()
+    output = output or LogOutput()
     root = session.gateway_root
-    # Callers beyond this machine show a token; on loopback the kernel says who calls.
-    shown = None if binding.host == "127.0.0.1" else token.provide(root / gf.TOKEN)
+    # Remote callers need a token; on loopback the kernel identifies the caller.
+    access_token = None if binding.host == "127.0.0.1" else token.load_or_create(root / gf.TOKEN)
     async with AsyncExitStack() as undo:
         queue = await open_queue(root / gf.QUEUE)
         undo.push_async_callback(queue.close)
@@ -115,16 +114,16 @@ async def prepare(
             open_mailbox=open_transport,
             diagnostics=diagnostics,
             timings=timings,
-            tell_as=surroundings_of(session),
+            notification_context=context_of(session),
             background=background,
         )
         undo.pop_all()
-    server = Server(app.build(gateway, shown), log, on_stop=gateway.operations.audience.end)
-    return Serving(gateway, server, listener, log)
+    server = Server(app.build(gateway, access_token), log, on_stop=gateway.operations.readers.stop)
+    return GatewayServer(gateway, server, listener, log)
 
 
-def move_output(old: int, new: int) -> None:
-    """Let our output, which a starter led into a log, follow that log to its new file."""
+def redirect_output(old: int, new: int) -> None:
+    """Point stdout and stderr at the rotated log, if the starter redirected them into the old one."""
     for number in (sys.stdout.fileno(), sys.stderr.fileno()):
         if os.path.sameopenfile(number, old):
             os.dup2(new, number)

@@ -1,4 +1,4 @@
-"""What everything that acts on one agent shares inside its gateway."""
+"""The shared dependencies of the components of one gateway."""
 
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
@@ -9,14 +9,14 @@ from posthouse.agent.adapter import AgentAdapter
 from posthouse.contracts.gateway_files import Attach
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.events.journal import Journal
-from posthouse.gateway.receipts.service import ReceiptBook
+from posthouse.gateway.receipts.service import ReceiptService
 from posthouse.gateway.slot import Slot
 from posthouse.queue import Queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """One gateway, as its parts see it."""
+class GatewayContext:
+    """The gateway that a component belongs to."""
 
     attach: Attach
     adapter: AgentAdapter
@@ -24,16 +24,16 @@ class Surroundings:
     slot: Slot
     journal: Journal
     log: logging.Logger
-    book: ReceiptBook
-    #: The status now; asks nobody.
+    receipts: ReceiptService
+    #: The current status, without I/O.
     status: Callable[[], GatewayStatus]
-    #: The epoch of the agent that stands there, as it is published.
+    #: The published epoch of the current agent instance.
     epoch: Callable[[], int]
-    #: Returns when the agent may be asked; raises what every route refuses with otherwise.
+    #: Returns when the agent accepts requests; otherwise raises the error that every route answers with.
     admit: Callable[[], Awaitable[None]]
-    #: Why nothing may be given to the agent just now (a usage limit); None when nothing keeps it.
-    held_back: Callable[[], str | None]
-    #: Tells whoever follows the status that it may have changed.
-    changed: Callable[[], None]
-    #: Runs something that ends with the gateway at the latest.
+    #: Why nothing may be delivered to the agent now (a usage limit); None without a reason.
+    hold_reason: Callable[[], str | None]
+    #: Reports that the status may have changed.
+    notify_changed: Callable[[], None]
+    #: Starts a background task, which is cancelled when the gateway stops.
     spawn: Callable[[Coroutine[Any, Any, None]], object]

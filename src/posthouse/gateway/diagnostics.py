@@ -1,7 +1,7 @@
-"""The opt-in diagnostic log: structured lines for a post-mortem, bounded, and without anybody's words.
+"""The opt-in diagnostic log: structured lines for a post-mortem, bounded in size, without prompts or bodies.
 
-Entries are made of fields that their callers know to be safe. Whatever is named like a secret, a prompt or a
-body is dropped all the same. Warnings that repeat are written once and counted.
+Callers pass only safe fields. Fields named like a secret, a prompt or a body are dropped in any case.
+Repeated warnings are written once and counted.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from posthouse.support.rotation import RotatingFile
 
 Level = Literal["info", "warning", "error"]
 #: A field is dropped when its name is one of these or ends with one.
-_NEVER = (
+_REDACTED_FIELDS = (
     "authorization",
     "body",
     "cookie",
@@ -32,33 +32,33 @@ _NEVER = (
 _MAX_TEXT = 500
 _MAX_ITEMS = 50
 _MAX_DEPTH = 4
-#: How long a repetition may go on before its count is written.
+#: Interval at which the count of a repeated warning is written.
 _SUMMARY_SECONDS = 60.0
 
 
 class Diagnostics(Protocol):
-    """Where a gateway notes what went wrong. Never fails."""
+    """The diagnostic log of one gateway. Its methods never fail."""
 
     def note(self, level: Level, event: str, *, key: str | None = None, **fields: object) -> None:
-        """Note one entry. Warnings and errors of the same *key* in a row are one entry and a count."""
+        """Write one entry. Consecutive warnings or errors of one *key* become one entry and a count."""
 
     def close(self) -> None:
-        """Write what was counted, and let go of the file."""
+        """Write the pending count and close the file."""
 
 
 class NoDiagnostics:
-    """Nobody asked for a diagnostic log."""
+    """Used when the diagnostic log is off."""
 
     def note(self, level: Level, event: str, *, key: str | None = None, **fields: object) -> None:
-        """Note nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Streak:
-    """The same warning, again and again."""
+    """One warning that repeats."""
 
     key: str
     event: str
@@ -84,7 +84,7 @@ class DiagnosticLog:
         if level != "info":
             self._summarise()
             self._streak = _Streak(key=key or event, event=event, first_at=now, last_at=now)
-        self._write(level, event, now, safe(fields))
+        self._write(level, event, now, redacted(fields))
 
     def close(self) -> None:
         self._summarise()
@@ -100,7 +100,7 @@ class DiagnosticLog:
         return True
 
     def _summarise(self) -> None:
-        """End the streak; say how long it was if it was one."""
+        """End the streak; write its count if there was a repetition."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -123,24 +123,24 @@ class DiagnosticLog:
             self._file.write((json.dumps(entry, sort_keys=True, ensure_ascii=False) + "\n").encode())
             self._lost = 0
         except OSError:
-            self._lost += 1  # told by the next entry that the disk takes
+            self._lost += 1  # reported by the next entry that can be written
 
 
-def open_diagnostics(gateway_root: Path, wish: gf.DiagnosticLogging | None) -> Diagnostics:
-    """The diagnostic log that was asked for, or none."""
-    if wish is None or not wish.enabled:
+def open_diagnostics(gateway_root: Path, settings: gf.DiagnosticLogging | None) -> Diagnostics:
+    """The diagnostic log if *settings* enable it, else `NoDiagnostics`."""
+    if settings is None or not settings.enabled:
         return NoDiagnostics()
     return DiagnosticLog(
-        gateway_root / gf.DIAGNOSTIC_LOG, max_bytes=wish.max_bytes, backups=wish.backup_count
+        gateway_root / gf.DIAGNOSTIC_LOG, max_bytes=settings.max_bytes, backups=settings.backup_count
     )
 
 
-def safe(value: Mapping[str, object], *, depth: int = 0) -> dict[str, Any]:
-    """*value* without what must not be logged, and of bounded size."""
+def redacted(value: Mapping[str, object], *, depth: int = 0) -> dict[str, Any]:
+    """*value* without sensitive fields, and bounded in size."""
     return {
         name: _safe_value(one, depth)
         for name, one in list(value.items())[:_MAX_ITEMS]
-        if not name.lower().endswith(_NEVER)
+        if not name.lower().endswith(_REDACTED_FIELDS)
     }
 
 
@@ -150,7 +150,7 @@ def _safe_value(value: object, depth: int) -> Any:
     if depth >= _MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
-        return safe({str(name): one for name, one in value.items()}, depth=depth + 1)
+        return redacted({str(name): one for name, one in value.items()}, depth=depth + 1)
     if isinstance(value, list | tuple | set | frozenset):
         return [_safe_value(one, depth + 1) for one in list(value)[:_MAX_ITEMS]]
     text = str(value)

@@ -1,6 +1,6 @@
-"""What a live gateway leaves on disk for others to read: its status, its instance, its log.
+"""The status files that a live gateway publishes for other processes.
 
-All of it is derived; the queue is the authority. Written only when it changed.
+All of them are projections; the queue is the authority. A file is written only when its content changed.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 from posthouse.support import files
 
-#: Changes that come together are written once.
+#: Debounce: changes within this time are written once.
 _COALESCE_SECONDS = 0.05
 
 
 def live_attach(session: Session, binding: Binding) -> gf.Attach:
-    """`attach.json` as the manifest and this listener imply it; what lay there before does not count."""
+    """`attach.json`, derived from the manifest and this listener; an existing file is ignored."""
     return msgspec.structs.replace(
         publication.attach_of(session), desired_host=binding.host, desired_port=binding.port
     )
@@ -67,7 +67,7 @@ class Publisher:
         instance = current_instance(self._binding, status)
         agent = (status.managed_agent_connectivity, status.managed_agent_instance_id)
         if agent != self._agent:
-            # Whoever relaunches an agent publishes these files anew, so what we wrote may be gone.
+            # A relaunch of the agent publishes these files again, so our version may be overwritten.
             self._written.clear()
             self._agent = agent
         self._write(gf.ATTACH, msgspec.to_builtins(self._attach))
@@ -76,20 +76,20 @@ class Publisher:
         if self._write(gf.CURRENT_INSTANCE, msgspec.to_builtins(instance)):
             files.write_whole(self._root / gf.PID, f"{instance.pid}\n".encode(), durable=False)
 
-    def changed(self, status: Callable[[], GatewayStatus]) -> None:
-        """Write what *status* says a little later, together with what else changes by then. Never fails."""
+    def publish_soon(self, status: Callable[[], GatewayStatus]) -> None:
+        """Write the value of *status* after the debounce delay. Never fails."""
         self._status = status
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_COALESCE_SECONDS, self._flush)
 
     def retire(self, queue_depth: int) -> None:
-        """Say that no gateway lives here any more. Never fails: readers check who lives anyway."""
+        """Publish that no gateway runs here. Never fails: readers check liveness themselves."""
         if self._timer is not None:
             self._timer.cancel()
         try:
             for name in (gf.CURRENT_INSTANCE, gf.PID):
                 (self._root / name).unlink(missing_ok=True)
-            # Read again: turns have changed the manifest since.
+            # Read again: turns have changed the manifest in the meantime.
             publication.publish_offline(sessions.read(self._session.manifest_path), queue_depth=queue_depth)
         except OSError as error:
             self._log.warning("state files could not be written", extra={"error": str(error)})
@@ -101,7 +101,7 @@ class Publisher:
         try:
             self.publish(self._status())
         except OSError as error:
-            # Readers see an old status; the live one is served all the same, and the next change tries again.
+            # The files are stale until the next change; HTTP still serves the live status.
             self._log.warning("state files could not be written", extra={"error": str(error)})
 
     def _write(self, name: str, content: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Which agent instance stands behind the session, and whether it may be given work."""
+"""Which agent instance runs in the session, and whether it may receive work."""
 
 import asyncio
 import logging
@@ -8,23 +8,11 @@ from posthouse.agent.adapter import AgentAdapter
 from posthouse.errors import Conflict, Unavailable
 from posthouse.gateway import reconciliation
 from posthouse.gateway.status import Admission, admission_of
-from posthouse.queue import Choice, Decided, Instance, Queue
+from posthouse.queue import Choice, EpochDecision, Instance, Queue
 
 
-class ReconciliationRequired(Conflict):
-    """The agent was replaced and nobody decided yet what becomes of its work."""
-
-    code = "blocked_reconciliation"
-
-
-class AgentUnavailable(Unavailable):
-    """The agent is not there to be asked."""
-
-    code = "blocked_unavailable"
-
-
-class Presence:
-    """The instance that was observed last. One look at a time, so that an old one never covers a new one."""
+class InstanceTracker:
+    """The instance observed last. Observations are serialized, so a stale one never replaces a newer one."""
 
     def __init__(
         self,
@@ -32,63 +20,63 @@ class Presence:
         adapter: AgentAdapter,
         log: logging.Logger,
         *,
-        on_decided: Callable[[Decided], None],
+        on_decided: Callable[[EpochDecision], None],
     ) -> None:
         self._queue = queue
         self._adapter = adapter
         self._log = log
         self._on_decided = on_decided
-        self._looking = asyncio.Lock()
-        #: None before the first.
+        self._lock = asyncio.Lock()
+        #: None before the first observation.
         self.instance: Instance | None = None
 
-    async def begin(self) -> None:
-        """Take up what the last gateway observed."""
+    async def load(self) -> None:
+        """Load the last instance recorded by an earlier gateway."""
         self.instance = await self._queue.latest_instance()
 
     async def observe(self) -> None:
-        """Record which instance stands behind the session, if one does."""
-        async with self._looking:
-            standing = self._adapter.standing
+        """Record the instance that runs in the session, if there is one."""
+        async with self._lock:
+            current = self._adapter.status
             seen = None if self.instance is None else self.instance.instance_id
-            if standing.instance_id in (None, seen):
+            if current.instance_id in (None, seen):
                 return
-            self.instance, decided = await self._queue.observe(
-                standing.instance_id, is_known=standing.is_known
-            )
+            self.instance, decided = await self._queue.observe(current.instance_id, is_known=current.is_known)
             self._log.info("agent instance observed", extra={"epoch": self.instance.epoch})
             if decided is not None:
                 self._on_decided(decided)
 
     async def admit(self) -> None:
-        """Return when a request may be accepted now. An agent that came back unnoticed is noticed here.
+        """Return when a request may be accepted now. Refreshes the state of an unavailable agent first.
 
         Raises:
-            ReconciliationRequired: The agent was replaced.
-            AgentUnavailable: The agent is not there.
+            Conflict: `blocked_reconciliation`: the agent was replaced, and its work is not reconciled.
+            Unavailable: `blocked_unavailable`: the agent is not available.
         """
         if self._admission() == "blocked_unavailable":
-            await self._adapter.look()
-        # An agent that was replaced a moment ago must not pass for the old one.
+            await self._adapter.refresh()
+        # An agent that was just replaced must not count as the old one.
         await self.observe()
         admission = self._admission()
         if admission == "blocked_reconciliation":
-            raise ReconciliationRequired(
-                "the agent behind this session was replaced; nobody has decided yet whether the new one "
-                "gets its work"
+            raise Conflict(
+                "the agent of this session was replaced; reconciliation must decide whether the new one "
+                "gets the queued work",
+                code="blocked_reconciliation",
             )
         if admission != "open":
-            raise AgentUnavailable(f"the agent is not available: {self._adapter.standing.detail}")
+            raise Unavailable(
+                f"the agent is not available: {self._adapter.status.detail}", code="blocked_unavailable"
+            )
 
-    async def decide(self, choice: Choice, *, epoch: int | None) -> Decided:
-        """Decide what the current agent gets of the work that waited for an earlier one.
+    async def decide(self, choice: Choice, *, epoch: int | None) -> EpochDecision:
+        """Decide whether the current agent gets the work queued for an earlier one.
 
         Raises:
-            NothingToDecide: It is decided already.
-            OtherEpoch: The decision is about another instance than that of *epoch*.
-            QueueUnavailable: The disk said no; nothing is decided.
+            Conflict: It is decided already, or (`other_epoch`) the current instance is not that of *epoch*.
+            QueueUnavailable: The disk write failed; nothing is decided.
         """
-        async with self._looking:
+        async with self._lock:
             reconciliation.check(epoch, self.instance)
             decided = await self._queue.decide(choice)
             self.instance = decided.instance
@@ -96,10 +84,10 @@ class Presence:
         return decided
 
     def open_instance(self) -> Instance | None:
-        """The instance that may be given work; one that stands there but was not observed yet may not."""
-        if self.instance is None or self._adapter.standing.instance_id != self.instance.instance_id:
+        """The instance that may receive work; None while the running one is not observed yet."""
+        if self.instance is None or self._adapter.status.instance_id != self.instance.instance_id:
             return None
         return self.instance if self._admission() == "open" else None
 
     def _admission(self) -> Admission:
-        return admission_of(self._adapter.standing, self.instance)
+        return admission_of(self._adapter.status, self.instance)

@@ -1,4 +1,4 @@
-"""Accepting requests for the queue. What was answered is on disk."""
+"""Accepts requests into the queue. An accepted request is on disk before it is acknowledged."""
 
 from typing import Protocol
 
@@ -10,72 +10,69 @@ from posthouse.contracts.gateway_http import (
     SubmitPromptRequest,
 )
 from posthouse.errors import InvalidInput
-from posthouse.gateway.context import Surroundings
-from posthouse.gateway.pending_turn import Beginning
-from posthouse.queue import Accepted, Key, Request
+from posthouse.gateway.context import GatewayContext
+from posthouse.gateway.pending_turn import PendingTurn
+from posthouse.queue import Accepted, IdempotencyKey, Request
 
 
-class InvalidExecution(InvalidInput):
-    """A TUI can't change its model for one prompt."""
-
-    code = "invalid_execution"
-
-
-class Carrier(Protocol):
-    """Whoever carries out what was accepted."""
+class RequestExecutor(Protocol):
+    """Runs accepted requests."""
 
     def wake(self) -> None:
-        """Something was accepted."""
+        """Check the queue: a request was accepted."""
 
     async def interrupt(self, request_id: str, turn: RunningTurn) -> None:
-        """Carry out a running interrupt on *turn*, at once."""
+        """Apply a started interrupt to *turn*, at once."""
 
 
 class Intake:
-    """The door to one queue."""
+    """Checks requests and adds them to one queue."""
 
-    def __init__(self, gateway: Surroundings, carrier: Carrier) -> None:
+    def __init__(self, gateway: GatewayContext, executor: RequestExecutor) -> None:
         self._gateway = gateway
-        self._carrier = carrier
+        self._executor = executor
 
     async def submit(
-        self, request: SubmitPromptRequest | InterruptRequest, key: Key | None = None
+        self, request: SubmitPromptRequest | InterruptRequest, key: IdempotencyKey | None = None
     ) -> AcceptedRequest:
-        """Accept *request*. The answer means that it is on disk.
+        """Accept *request*. It is on disk when this returns.
 
-        Under a *key* that was used before, the first answer is given again, however the agent is by now.
+        A repeated idempotency *key* returns the first response, whatever the state of the agent.
 
         Raises:
-            ReconciliationRequired: The agent was replaced.
-            AgentUnavailable: The agent is not there.
-            InvalidExecution: It asks a TUI for another model.
-            KeyReused: Something else was asked under the key.
-            QueueUnavailable: The disk said no.
+            Conflict, Unavailable: As `InstanceTracker.admit`.
+            InvalidInput: `invalid_execution`: a TUI can't change its model for one prompt.
+            InvalidInput: The key was used for a different request.
+            QueueUnavailable: The disk write failed.
         """
-        if key is not None and (first := await self._gateway.queue.repeated(key)) is not None:
-            return _answer(request.kind, first)
+        if key is not None and (first := await self._gateway.queue.find_accepted(key)) is not None:
+            return _accepted_response(request.kind, first)
         await self._gateway.admit()
         if isinstance(request, InterruptRequest):
             return await self._submit_interrupt(request, key)
         if request.payload.execution is not None and not self._gateway.adapter.is_headless:
-            raise InvalidExecution("execution is for headless agents; this one is a TUI")
+            raise InvalidInput(
+                "execution is for headless agents; this one is a TUI", code="invalid_execution"
+            )
         accepted = await self._put(request, key, start=False)
-        self._carrier.wake()
-        return _answer(request.kind, accepted)
+        self._executor.wake()
+        return _accepted_response(request.kind, accepted)
 
-    async def _submit_interrupt(self, request: InterruptRequest, key: Key | None) -> AcceptedRequest:
-        """Accept an interrupt; it acts at once on the turn that runs now, and waits in line without one."""
+    async def _submit_interrupt(
+        self, request: InterruptRequest, key: IdempotencyKey | None
+    ) -> AcceptedRequest:
+        """Accept an interrupt; it acts at once on the running turn, and is queued without one."""
         adapter, slot = self._gateway.adapter, self._gateway.slot
-        begun = Beginning(adapter, slot) if slot.work_number is not None else None
-        turn = await adapter.running_turn() or begun
+        pending = PendingTurn(adapter, slot) if slot.work_number is not None else None
+        turn = await adapter.running_turn() or pending
         accepted = await self._put(request, key, start=turn is not None)
         if turn is not None and not accepted.is_repeat:
-            self._gateway.spawn(self._carrier.interrupt(accepted.request_id, turn))
-        self._carrier.wake()
-        return _answer(request.kind, accepted)
+            self._gateway.spawn(self._executor.interrupt(accepted.request_id, turn))
+        self._executor.wake()
+        return _accepted_response(request.kind, accepted)
 
     async def _put(
-        self, request: SubmitPromptRequest | InterruptRequest, key: Key | None, *, start: bool
+        self, request: SubmitPromptRequest | InterruptRequest, key: IdempotencyKey | None, *, start: bool
     ) -> Accepted:
         payload = request.payload.model_dump(mode="json")
         accepted = await self._gateway.queue.put(
@@ -89,14 +86,14 @@ class Intake:
             request_kind=request.kind,
             accepted_at_utc=accepted.accepted_at_utc,
         )
-        self._gateway.book.ledger.tell(accepted.request_id, "accepted")
+        self._gateway.receipts.ledger.emit(accepted.request_id, "accepted")
         if start:
-            self._gateway.book.ledger.tell(accepted.request_id, "started")
-        self._gateway.changed()
+            self._gateway.receipts.ledger.emit(accepted.request_id, "started")
+        self._gateway.notify_changed()
         return accepted
 
 
-def _answer(kind: RequestKind, accepted: Accepted) -> AcceptedRequest:
+def _accepted_response(kind: RequestKind, accepted: Accepted) -> AcceptedRequest:
     return AcceptedRequest(
         request_id=accepted.request_id,
         request_kind=kind,

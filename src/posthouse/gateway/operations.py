@@ -1,4 +1,4 @@
-"""What one gateway tells those who look after it: events, notices, numbers, and whether it is ready."""
+"""The operator's view of one gateway: events, notifications, metrics and readiness."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -7,69 +7,80 @@ from dataclasses import dataclass
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.contracts.gateway_operations_http import AgentWord, Readiness
 from posthouse.events.journal import Journal
-from posthouse.events.readers import Audience
+from posthouse.events.readers import EventReaders
 from posthouse.gateway.metrics import gauges
-from posthouse.gateway.metrics.meter import Meter
+from posthouse.gateway.metrics.meter import EventMeter
 from posthouse.gateway.notifications import dispatcher
-from posthouse.gateway.notifications.dispatcher import Teller
+from posthouse.gateway.notifications.dispatcher import NotificationDispatcher
 from posthouse.support.supervision import Supervisor
 from posthouse.web import gauges as served
 from posthouse.web import operators
 from posthouse.web.exposition import Family
 
-_CLOSED = {
+_BLOCKED_REASONS = {
     "blocked_unavailable": "the agent is not available",
-    "blocked_reconciliation": "the agent was replaced, and nobody has decided what becomes of its work",
+    "blocked_reconciliation": "the agent was replaced; its queued work needs a reconciliation decision",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sights:
-    """How the gateway stands, asked at every question."""
+class GatewayProbes:
+    """Functions that return the current state of the gateway."""
 
     status: Callable[[], GatewayStatus]
-    #: What the TUI is believed to do; None for a headless agent.
+    #: The inferred state of the TUI; None for a headless agent.
     tui_state: Callable[[], str | None]
-    #: Why nothing is given to the agent although requests are accepted; None when nothing keeps it.
-    held_by: Callable[[], str | None]
-    #: The background tasks: which of them have died, and which is down now.
+    #: Why nothing is delivered to the agent although requests are accepted; None without a reason.
+    hold_reason: Callable[[], str | None]
+    #: The background tasks: which have failed, and which are down now.
     background: Supervisor
-    #: Why nothing can be written to the disk now, so that nothing is accepted; None when it can.
+    #: Why the disk can't be written, so that nothing is accepted; None when it can.
     disk_problem: Callable[[], Awaitable[str | None]]
 
 
 class Operations:
-    """One gateway, as its operators see it."""
+    """Events, notifications, metrics and readiness of one gateway."""
 
     def __init__(
-        self, journal: Journal, log: logging.Logger, sights: Sights, tell_as: dispatcher.Surroundings | None
+        self,
+        journal: Journal,
+        log: logging.Logger,
+        probes: GatewayProbes,
+        notification_context: dispatcher.NotificationContext | None,
     ) -> None:
-        self._sights = sights
-        self._meter = Meter(journal)
-        self.audience = Audience(journal)
-        self._teller = (
-            None if tell_as is None else Teller(tell_as, journal, self.audience, log, sights.background)
+        self._probes = probes
+        self._meter = EventMeter(journal)
+        self.readers = EventReaders(journal)
+        self._dispatcher = (
+            None
+            if notification_context is None
+            else NotificationDispatcher(notification_context, journal, self.readers, log, probes.background)
         )
 
     def start(self) -> None:
-        """Begin to tell; before anything happens that is worth telling."""
-        if self._teller is not None:
-            self._teller.start()
+        """Start notifications. Call before the first event."""
+        if self._dispatcher is not None:
+            self._dispatcher.start()
 
     async def stop(self) -> None:
-        self.audience.end()
-        if self._teller is not None:
-            await self._teller.stop()
+        self.readers.stop()
+        if self._dispatcher is not None:
+            await self._dispatcher.stop()
 
     async def readiness(self) -> Readiness:
-        """Whether a prompt would be accepted and carried out now, or right after what runs."""
-        disk_problem = await self._sights.disk_problem()
-        status, held_by = self._sights.status(), self._sights.held_by()
-        agent = _agent(status, self._sights.tui_state(), is_held=held_by is not None)
-        background = self._sights.background
-        reason = _CLOSED.get(status.request_admission) or background.trouble or disk_problem or held_by
+        """Whether a prompt would be accepted and run now, or right after the running one."""
+        disk_problem = await self._probes.disk_problem()
+        status, hold_reason = self._probes.status(), self._probes.hold_reason()
+        agent = _agent(status, self._probes.tui_state(), is_held=hold_reason is not None)
+        background = self._probes.background
+        reason = (
+            _BLOCKED_REASONS.get(status.request_admission)
+            or background.current_problem
+            or disk_problem
+            or hold_reason
+        )
         if reason is None and agent == "blocked":
-            reason = "the agent waits for somebody's answer to a dialog"
+            reason = "the agent waits for an answer to a dialog"
         return Readiness(
             ready=reason is None,
             reason=reason,
@@ -80,12 +91,12 @@ class Operations:
         )
 
     def metrics(self) -> list[Family]:
-        """Every number there is."""
+        """All metrics of the gateway and its process."""
         return [
-            *gauges.of_status(self._sights.status(), self._sights.tui_state()),
+            *gauges.of_status(self._probes.status(), self._probes.tui_state()),
             *self._meter.families(),
-            *served.of_audience(self.audience),
-            gauges.of_notices({} if self._teller is None else self._teller.attempts),
+            *served.of_readers(self.readers),
+            gauges.of_notifications({} if self._dispatcher is None else self._dispatcher.attempts),
             *served.of_process(),
         ]
 

@@ -1,15 +1,15 @@
-"""Work that holds the slot and shows no turn yet: what an interrupt acts on between the two."""
+"""The target of an interrupt while work holds the slot but has not started its turn."""
 
 import asyncio
 
 from posthouse.agent.adapter import AgentAdapter
 from posthouse.gateway.slot import Slot
 
-_LOOK_AGAIN_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 
-class Beginning:
-    """The turn that the holder of the slot is about to begin, and no later one."""
+class PendingTurn:
+    """The turn that the current holder of the slot is about to start, and no later one."""
 
     turn_id: str | None = None
 
@@ -19,12 +19,12 @@ class Beginning:
         self._work = slot.work_number
 
     async def interrupt(self) -> bool:
-        """Interrupt the turn as soon as it shows. False: the work ended without one."""
+        """Interrupt the turn as soon as it starts. False: the work ended without a turn."""
         while self._is_same():
             turn = await self._adapter.running_turn()
             if turn is not None and self._is_same():
                 return await turn.interrupt()
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
         return False
 
     def _is_same(self) -> bool:

@@ -1,4 +1,4 @@
-"""Telling what was decided about work that waited for an agent which was replaced."""
+"""Checks and records decisions about work that was queued for a replaced agent."""
 
 import logging
 from collections.abc import Callable
@@ -6,32 +6,27 @@ from collections.abc import Callable
 from posthouse.contracts.gateway_http import ReconciliationResult
 from posthouse.errors import Conflict
 from posthouse.events.journal import Journal
-from posthouse.queue import Decided, Finished, Instance
-
-
-class OtherEpoch(Conflict):
-    """The decision is about an instance that is not the current one."""
-
-    code = "other_epoch"
+from posthouse.queue import EpochDecision, Finished, Instance
 
 
 def check(expected: int | None, current: Instance | None) -> None:
-    """Return when a decision that was made with *expected* in mind is about *current*.
+    """Return when the epoch that the caller expects is that of *current*.
 
     Raises:
-        OtherEpoch: The agent was replaced once more since somebody looked.
+        Conflict: `other_epoch`: the agent was replaced again since the caller read its epoch.
     """
     epoch = 0 if current is None else current.epoch
     if expected not in (None, epoch):
-        raise OtherEpoch(
-            f"the decision is about epoch {expected}, but the agent is at epoch {epoch}: look again first"
+        raise Conflict(
+            f"the decision is about epoch {expected}, but the agent is at epoch {epoch}; read it again",
+            code="other_epoch",
         )
 
 
-def tell(
-    decided: Decided, journal: Journal, log: logging.Logger, *, finished: Callable[[Finished], None]
+def report(
+    decided: EpochDecision, journal: Journal, log: logging.Logger, *, finished: Callable[[Finished], None]
 ) -> None:
-    """Write the decision down, and the end of every request that it ended."""
+    """Write the decision to journal and log, and report every request that it ended."""
     journal.add(
         "reconciled",
         decision=decided.decision,
@@ -52,8 +47,8 @@ def tell(
             finished(Finished(request_id=request_id, state="failed", error=decided.error, ends_as="failed"))
 
 
-def result_of(decided: Decided) -> ReconciliationResult:
-    """The answer to whoever decided."""
+def result_of(decided: EpochDecision) -> ReconciliationResult:
+    """The response to the decision."""
     assert decided.decision != "relaunch"
     return ReconciliationResult(
         decision=decided.decision,

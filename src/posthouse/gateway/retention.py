@@ -1,6 +1,6 @@
-"""How long a gateway keeps its history, and who sees to it.
+"""Prunes the request history of a gateway.
 
-Nothing here ticks: an idle gateway prunes nothing, because nothing is added either.
+There is no timer: an idle gateway prunes nothing, because it adds nothing.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ from typing import Any
 
 from posthouse.queue import Queue, QueueUnavailable
 
-#: Requests between two looks at the queue's history.
-_LOOK_EVERY = 500
-#: Between two parts of the work, so that requests pass in between.
-_BREATH_SECONDS = 0.05
+#: Finished requests between two prunings.
+_PRUNE_EVERY = 500
+#: Pause between two batches, so that requests are served in between.
+_PAUSE_SECONDS = 0.05
 
 
 class Pruner:
@@ -29,16 +29,16 @@ class Pruner:
         self._is_pruning = False
 
     def start(self) -> None:
-        """Prune what is beyond the limits now, in the background."""
+        """Prune in the background, now. Does nothing while a pruning runs."""
         self._since_last = 0
         if not self._is_pruning:
             self._is_pruning = True
             self._spawn(self._prune())
 
-    def one_finished(self) -> None:
-        """Count a finished request; from time to time that is a reason to prune."""
+    def count_finished(self) -> None:
+        """Count a finished request; prune after every 500."""
         self._since_last += 1
-        if self._since_last >= _LOOK_EVERY:
+        if self._since_last >= _PRUNE_EVERY:
             self.start()
 
     async def _prune(self) -> None:
@@ -46,10 +46,10 @@ class Pruner:
         try:
             while part := await self._queue.prune():
                 dropped += part
-                await asyncio.sleep(_BREATH_SECONDS)
+                await asyncio.sleep(_PAUSE_SECONDS)
         except QueueUnavailable as error:
-            # It is tried again after the next requests; those say themselves that the disk refuses.
-            self._log.warning("history could not be pruned", extra={"error": str(error)})
+            # Retried after the next requests, which report a failing disk themselves.
+            self._log.warning("history pruning failed", extra={"error": str(error)})
         finally:
             self._is_pruning = False
         if dropped:

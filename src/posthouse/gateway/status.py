@@ -1,9 +1,9 @@
-"""What a live gateway says of itself: derived from facts whenever it is asked, written nowhere as a fact."""
+"""The status of a live gateway: a projection of current facts, never stored as a fact."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from posthouse.agent.adapter import Connectivity, Standing
+from posthouse.agent.adapter import AgentStatus, Connectivity
 from posthouse.contracts.gateway_files import Attach, ExecutionMode, Host
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.queue import Counts, Instance
@@ -14,7 +14,7 @@ Admission = Literal["open", "blocked_unavailable", "blocked_reconciliation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """Where this gateway listens and what hosts it."""
+    """Address and tmux location of this gateway."""
 
     host: Host
     port: int
@@ -25,12 +25,12 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """Everything a status follows from."""
+class StatusFacts:
+    """Everything a status is derived from."""
 
     attach: Attach
     binding: Binding
-    standing: Standing
+    agent: AgentStatus
     #: The newest instance ever observed; None before the first.
     instance: Instance | None
     counts: Counts
@@ -43,9 +43,9 @@ def epoch_of(instance: Instance | None) -> int:
     return 1 if instance is None else instance.epoch
 
 
-def derive(facts: Facts) -> GatewayStatus:
+def derive(facts: StatusFacts) -> GatewayStatus:
     """The status that follows from *facts*. Pure."""
-    connectivity, recovery, admission = _standing(facts.standing, facts.instance)
+    connectivity, recovery, admission = _derive_states(facts.agent, facts.instance)
     attach, binding = facts.attach, facts.binding
     return GatewayStatus(
         attach_identity=attach.attach_identity,
@@ -55,7 +55,7 @@ def derive(facts: Facts) -> GatewayStatus:
         managed_agent_connectivity=connectivity,
         managed_agent_recovery=recovery,
         request_admission=admission,
-        terminal_surface_eligibility=facts.standing.eligibility,
+        terminal_surface_eligibility=facts.agent.eligibility,
         active_execution="running" if facts.is_executing or facts.counts.running else "idle",
         execution_mode=binding.mode,
         queue_depth=facts.counts.depth,
@@ -65,17 +65,17 @@ def derive(facts: Facts) -> GatewayStatus:
         gateway_tmux_window_index=binding.tmux_window_index,
         gateway_tmux_pane_id=binding.tmux_pane_id,
         managed_agent_instance_epoch=epoch_of(facts.instance),
-        managed_agent_instance_id=facts.standing.instance_id,
+        managed_agent_instance_id=facts.agent.instance_id,
     )
 
 
-def admission_of(standing: Standing, instance: Instance | None) -> Admission:
-    """Whether a request is accepted now; a small part of the status, asked much more often. Pure."""
-    return _standing(standing, instance)[2]
+def admission_of(agent: AgentStatus, instance: Instance | None) -> Admission:
+    """Whether a request is accepted now; the part of the status that is read most often. Pure."""
+    return _derive_states(agent, instance)[2]
 
 
-def _standing(standing: Standing, instance: Instance | None) -> tuple[Connectivity, Recovery, Admission]:
-    if standing.connectivity == "unavailable" or instance is None:
+def _derive_states(agent: AgentStatus, instance: Instance | None) -> tuple[Connectivity, Recovery, Admission]:
+    if agent.connectivity == "unavailable" or instance is None:
         return "unavailable", "awaiting_rebind", "blocked_unavailable"
     if not instance.is_decided:
         return "connected", "reconciliation_required", "blocked_reconciliation"

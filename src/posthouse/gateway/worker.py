@@ -1,4 +1,4 @@
-"""Carries out what was accepted, one request at a time, in the order of arrival."""
+"""Runs accepted requests one at a time, in the order of arrival."""
 
 import asyncio
 import logging
@@ -9,9 +9,17 @@ from typing import TypeVar
 from posthouse.agent.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, PromptFailed, RunningTurn
 from posthouse.errors import PosthouseError
 from posthouse.events.journal import Journal
-from posthouse.gateway.receipts.service import ReceiptBook
+from posthouse.gateway.receipts.service import ReceiptService
 from posthouse.gateway.slot import Slot
-from posthouse.queue import Coalesced, Finished, Instance, Queue, QueueUnavailable, Result, Row
+from posthouse.queue import (
+    Coalesced,
+    ExecutionResult,
+    Finished,
+    Instance,
+    Queue,
+    QueuedRequest,
+    QueueUnavailable,
+)
 from posthouse.support import crashpoints
 from posthouse.turns.runner import new_turn_id
 
@@ -20,16 +28,16 @@ T = TypeVar("T")
 INTERRUPT = "interrupt"
 _PROMPT_KINDS = ("submit_prompt", "mail_notifier_prompt")
 STOPPED = "the gateway was stopped while this request ran; the agent may go on with it"
-STRAY = "the agent instance that this request was accepted for was replaced before it got it"
+AGENT_REPLACED = "the agent instance that this request was accepted for was replaced before it got it"
 _RETRY_SECONDS = 1.0
-#: A disk that refuses is asked ever more rarely.
-_LAST_RETRY_SECONDS = 30.0
-#: Longer than a commit takes on a slow disk; a full one must not keep a gateway from ending.
+#: Maximum of the exponential backoff.
+_MAX_RETRY_SECONDS = 30.0
+#: Longer than a commit takes on a slow disk; a full disk must not prevent a gateway from stopping.
 _STOP_SECONDS = 5.0
 
 
 class Worker:
-    """The one holder of the execution slot, as far as queued requests go."""
+    """Takes the execution slot for queued requests."""
 
     def __init__(
         self,
@@ -40,7 +48,7 @@ class Worker:
         *,
         slot: Slot,
         carry_out: Callable[[str, Prompt], Awaitable[None]],
-        book: ReceiptBook,
+        receipts: ReceiptService,
         open_instance: Callable[[], Instance | None],
         on_change: Callable[[], None],
         on_finish: Callable[[Finished], None] = lambda finished: None,
@@ -49,24 +57,24 @@ class Worker:
         self._adapter = adapter
         self._journal = journal
         self._log = log
-        #: The adapter's, with whatever else belongs to giving a prompt to the agent.
-        self._give = carry_out
-        self._book = book
-        #: The agent instance that may be given work now; None while none may.
+        #: Delivers a prompt through the adapter and keeps its records.
+        self._deliver_prompt = carry_out
+        self._receipts = receipts
+        #: The agent instance that may receive work now; None without one.
         self._open_instance = open_instance
         self._on_change = on_change
         self._on_finish = on_finish
         self._wake = asyncio.Event()
-        #: Held by whatever types or runs; waiting for readiness does not hold it.
+        #: Held while something types or runs, but not while waiting for readiness.
         self._slot = slot
 
     def wake(self) -> None:
-        """Something changed: a request came, or the agent did."""
+        """Check the queue: a request arrived or the agent changed."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Work until cancelled. A request that is running then is failed, for nobody will see its end."""
-        self._wake.set()  # an earlier run may have died with work left
+        """Run until cancelled. A request that is running then fails, because its end can't be observed."""
+        self._wake.set()  # an earlier run may have failed with work left
         delay = _RETRY_SECONDS
         while True:
             await self._wake.wait()
@@ -75,16 +83,16 @@ class Worker:
                 while await self._step():
                     delay = _RETRY_SECONDS
             except QueueUnavailable as error:
-                self._log.error("the queue can't be used; trying again", extra={"error": str(error)})
+                self._log.error("queue unavailable; retrying", extra={"error": str(error)})
                 asyncio.get_running_loop().call_later(delay, self.wake)
-                delay = min(delay * 2, _LAST_RETRY_SECONDS)
+                delay = min(delay * 2, _MAX_RETRY_SECONDS)
 
     async def interrupt(self, request_id: str, turn: RunningTurn) -> None:
-        """Carry out a running interrupt on *turn*, at once, whoever holds the slot."""
+        """Apply a started interrupt to *turn*, at once and without the slot."""
         await self._settle(request_id, turn.interrupt())
 
-    def finished(self, finished: Finished) -> None:
-        """Tell the world how a request ended."""
+    def report_finished(self, finished: Finished) -> None:
+        """Write the end of a request to journal, log and receipt."""
         self._journal.add(
             finished.state,
             request_id=finished.request_id,
@@ -93,12 +101,12 @@ class Worker:
         )
         self._log.info(f"request {finished.state}", extra={"request_id": finished.request_id})
         if finished.ends_as is not None:
-            self._book.ledger.tell(finished.request_id, finished.ends_as)
+            self._receipts.ledger.emit(finished.request_id, finished.ends_as)
         self._on_finish(finished)
         self._on_change()
 
     async def _step(self) -> bool:
-        """Carry out the next request. False: there is none that may run now."""
+        """Run the next request. False: there is none that may run now."""
         row = await self._next()
         if row is None:
             return False
@@ -106,13 +114,13 @@ class Worker:
             try:
                 await self._adapter.wait_ready()
             except AgentGone:
-                # Its return wakes us; an agent that only seemed gone has none.
+                # Its return wakes the worker; an agent that only seemed gone never returns.
                 asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._wake_if_open)
                 return False
         was_taken = True
         async with self._slot.work("a queued request"):
-            # While we waited the agent may have been replaced, which closes the door for this row, or
-            # another control intent may have come, which goes first or takes its place.
+            # During the wait the agent may have been replaced, so that this row may not run, or another
+            # control intent may have arrived, which goes first or replaces this one.
             turn_id, instance = self._turn_id(row), self._open_instance()
             if instance is not None and instance.epoch == row.carrier and await self._claim(row, turn_id):
                 was_taken = await self._carry_out(row, turn_id, instance)
@@ -125,33 +133,33 @@ class Worker:
         if self._open_instance() is not None:
             self.wake()
 
-    async def _next(self) -> Row | None:
-        """The next request that may run now. One that came too late for its instance is failed on the way."""
+    async def _next(self) -> QueuedRequest | None:
+        """The next request that may run now. Requests for a replaced instance are failed on the way."""
         while self._open_instance() is not None:
             row = await self._queue.next()
-            instance = self._open_instance()  # asked again: it may be another by now
+            instance = self._open_instance()  # read again: it may have changed
             if row is None or instance is None:
                 return None
             reason = row.defect or _epoch_error(row, instance) or _defect_of(row)
             if reason is None:
                 return row
             if (refused := await self._queue.refuse(row.request_id, reason)) is not None:
-                self.finished(refused)
+                self.report_finished(refused)
         return None
 
-    def _turn_id(self, row: Row) -> str | None:
-        """The turn that will carry out *row*, if it takes one: known before it begins, so that it can be
-        found again when this process dies."""
+    def _turn_id(self, row: QueuedRequest) -> str | None:
+        """The id of the turn that will run *row*, if it needs one. It is recorded before the turn starts, so
+        that the turn can be found after a crash."""
         if row.kind == INTERRUPT or not self._adapter.is_headless:
             return None
         return row.payload.get("turn_id") or new_turn_id()
 
-    async def _claim(self, row: Row, turn_id: str | None) -> bool:
+    async def _claim(self, row: QueuedRequest, turn_id: str | None) -> bool:
         claim = await self._queue.claim(row.request_id, turn_id=turn_id)
         if claim.coalesced is not None:
             self._coalesced(claim.coalesced)
         if claim.is_taken:
-            self._book.ledger.tell(row.request_id, "started")
+            self._receipts.ledger.emit(row.request_id, "started")
         return claim.is_taken
 
     def _coalesced(self, coalesced: Coalesced) -> None:
@@ -164,11 +172,11 @@ class Worker:
             next_request_id=coalesced.next_request_id,
         )
         for request_id in coalesced.request_ids:
-            self._book.ledger.tell(request_id, "coalesced")
+            self._receipts.ledger.emit(request_id, "coalesced")
         self._log.info("control intents coalesced", extra={"count": len(coalesced.request_ids)})
 
-    async def _carry_out(self, row: Row, turn_id: str | None, instance: Instance) -> bool:
-        """Carry out a claimed row. False: the agent took nothing, and the row is back in line."""
+    async def _carry_out(self, row: QueuedRequest, turn_id: str | None, instance: Instance) -> bool:
+        """Run a claimed row. False: the agent took nothing, and the row is queued again."""
         self._on_change()
         crashpoints.reach("request claimed")
         if row.kind == INTERRUPT:
@@ -179,7 +187,7 @@ class Worker:
             instance_id=instance.instance_id,
         )
         return await self._settle(
-            row.request_id, self._give(row.request_id, prompt), ends=self._adapter.is_headless
+            row.request_id, self._deliver_prompt(row.request_id, prompt), ends=self._adapter.is_headless
         )
 
     async def _interrupt_now(self) -> None:
@@ -188,21 +196,19 @@ class Worker:
             await turn.interrupt()
 
     async def _settle(self, request_id: str, action: Awaitable[object], *, ends: bool = True) -> bool:
-        """Do *action* and write down how it ended, whatever happens. False: nothing happened at all.
+        """Run *action* and record its outcome, also after a failure. False: nothing was delivered.
 
-        With *ends* the request is over with the action; a TUI's turn goes on.
+        With *ends* the request ends with the action; the turn of a TUI continues.
         """
         try:
             await action
         except asyncio.CancelledError:
-            result = Result(state="failed", error=STOPPED, turn_goes_on=True, ends_as="unknown")
-            self._ended(await self._queue.finish(request_id, result))
+            result = ExecutionResult(state="failed", error=STOPPED, turn_goes_on=True, ends_as="unknown")
+            self._report(await self._queue.finish(request_id, result))
             raise
         except AgentBusy as error:
-            self._log.info(
-                "request goes back in line", extra={"request_id": request_id, "reason": str(error)}
-            )
-            await self._surely(lambda: self._queue.release(request_id))
+            self._log.info("request queued again", extra={"request_id": request_id, "reason": str(error)})
+            await self._retry(lambda: self._queue.release(request_id))
             return False
         except PosthouseError as error:
             result = self._failed(request_id, error)
@@ -212,45 +218,51 @@ class Worker:
             result = self._failed(request_id, PromptFailed(reason))
         else:
             crashpoints.reach("request carried out")
-            result = Result(state="completed", ends_as="completed" if ends else None)
-        await _in_spite_of_a_stop(self._write_end(request_id, result))
+            result = ExecutionResult(state="completed", ends_as="completed" if ends else None)
+        await _shielded(self._write_end(request_id, result))
         return True
 
-    async def _write_end(self, request_id: str, result: Result) -> None:
-        # What was told on the way goes before its end.
-        await self._surely(self._book.ledger.flush)
-        self._ended(await self._surely(lambda: self._queue.finish(request_id, result)))
+    async def _write_end(self, request_id: str, result: ExecutionResult) -> None:
+        # Earlier stages are written before the end.
+        await self._retry(self._receipts.ledger.flush)
+        self._report(await self._retry(lambda: self._queue.finish(request_id, result)))
 
-    def _failed(self, request_id: str, error: PosthouseError) -> Result:
-        is_uncertain = self._book.is_uncertain(request_id, error)
-        return Result(state="failed", error=str(error), ends_as="unknown" if is_uncertain else "failed")
+    def _failed(self, request_id: str, error: PosthouseError) -> ExecutionResult:
+        is_uncertain = self._receipts.is_uncertain(request_id, error)
+        return ExecutionResult(
+            state="failed", error=str(error), ends_as="unknown" if is_uncertain else "failed"
+        )
 
-    def _ended(self, finished: Finished | None) -> None:
+    def _report(self, finished: Finished | None) -> None:
         if finished is not None:
-            self.finished(finished)
+            self.report_finished(finished)
 
-    async def _surely(self, write: Callable[[], Awaitable[T]]) -> T:
-        """Write until the disk takes it: what the agent did can't be done again to have another try."""
+    async def _retry(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Retry *write* with backoff until it succeeds: the agent's work can't be repeated."""
         delay = _RETRY_SECONDS
         while True:
             try:
                 return await write()
             except QueueUnavailable as error:
-                self._log.error("an outcome can't be written; trying again", extra={"error": str(error)})
+                self._log.error("outcome can't be written; retrying", extra={"error": str(error)})
             await asyncio.sleep(delay)
-            delay = min(delay * 2, _LAST_RETRY_SECONDS)
+            delay = min(delay * 2, _MAX_RETRY_SECONDS)
 
 
-def _epoch_error(row: Row, instance: Instance) -> str | None:
+def _epoch_error(row: QueuedRequest, instance: Instance) -> str | None:
     """Why *row* is not for *instance*; None when it is."""
     if row.carrier == instance.epoch:
         return None
-    # Another program wrote an epoch that is still to come: it would hold up everything behind it.
-    return STRAY if row.carrier < instance.epoch else f"there is no agent instance of epoch {row.carrier} yet"
+    # Another program wrote a future epoch, which would block everything behind it.
+    return (
+        AGENT_REPLACED
+        if row.carrier < instance.epoch
+        else f"there is no agent instance of epoch {row.carrier} yet"
+    )
 
 
-def _defect_of(row: Row) -> str | None:
-    """Why *row*, which can be read, can't be carried out by anyone; None when it can."""
+def _defect_of(row: QueuedRequest) -> str | None:
+    """Why a readable *row* can never be run; None when it can."""
     if row.kind == INTERRUPT:
         return None
     if row.kind not in _PROMPT_KINDS:
@@ -262,9 +274,9 @@ def _defect_of(row: Row) -> str | None:
     return None if isinstance(text, str) else "payload_json is not a prompt's: the prompt is not a string"
 
 
-async def _in_spite_of_a_stop(writing: Coroutine[None, None, None]) -> None:
-    """Do *writing*; whoever is cancelled meanwhile is so after it: what is on disk is told too."""
-    task = asyncio.ensure_future(writing)
+async def _shielded(operation: Coroutine[None, None, None]) -> None:
+    """Finish *operation* before a cancellation takes effect, so that what is on disk is also reported."""
+    task = asyncio.ensure_future(operation)
     try:
         await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""A session's gateway as others see it: started, found, ended, and what stands beside a session with it.
+"""Starts, finds and ends the gateway of a session, and manages a session's mailbox and bindings.
 
-Used by the command line and by every process that drives agents; the gateway itself is `posthouse.gateway`.
+Used by the command line and by processes that drive agents; the gateway process is `posthouse.gateway`.
 """

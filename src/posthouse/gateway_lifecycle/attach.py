@@ -1,7 +1,6 @@
-"""Attaching a gateway to a session and detaching it: the process, and what is published about it.
+"""Attaches a gateway to a session and detaches it: the process and its published bindings.
 
-Whoever is killed in the middle leaves either no gateway or a live one that is not yet published;
-the next attach finds it and publishes it.
+A crash during attach leaves either no gateway or a live, unpublished one; the next attach publishes it.
 """
 
 from collections.abc import Mapping
@@ -23,19 +22,13 @@ from posthouse.support import crashpoints, files, locks
 
 _HEALTH_SECONDS = 10.0
 _ATTACH_LOCK = "run/attach.lock"
-#: Longer than the other one waits for its gateway.
+#: Longer than a concurrent attach waits for its gateway.
 _ATTACH_WAIT_SECONDS = 90.0
-
-
-class NoGatewayBackend(InvalidInput):
-    """Sessions of that backend take no gateway."""
-
-    code = "unsupported_backend"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachResult:
-    """What an attach or detach came to."""
+    """Result of an attach or detach."""
 
     action: Literal["gateway_attach", "gateway_detach"]
     detail: str
@@ -59,41 +52,47 @@ def attach(
 ) -> AttachResult:
     """Start the session's gateway and publish it. With a healthy one attached, only publish again.
 
-    A *hosted* one lives in the host of the runtime root, which is started if there is none. What is not
-    given is taken from the last attach; port 0 is any free one. A live gateway keeps its diagnostic log
-    and timings as they are: a new wish for them is kept for the next start.
+    A *hosted* gateway runs in the host of the runtime root, which is started if needed. Omitted options are
+    taken from the last attach; port 0 is any free port. A live gateway keeps its diagnostic log and timings;
+    new values are stored for the next start.
 
     Raises:
-        NoGatewayBackend: The session is of a legacy backend.
-        AttachFailed: It did not come up; the message has the last lines of its log.
-        HostFailed, HostSilent, HostRefused: The host did not start, does not answer, or could not serve it.
+        InvalidInput: The session has a legacy backend (`unsupported_backend`).
+        Unavailable: The gateway or its host did not start, does not answer or refused (`attach_failed`,
+            `host_failed`, `host_silent`, `host_refused`).
         LockHeld: Another attach or detach of this session took too long.
     """
     if session.manifest.backend in LEGACY:
-        raise NoGatewayBackend(f"backend {session.manifest.backend} takes no gateway: start a new session")
+        raise InvalidInput(
+            f"backend {session.manifest.backend} does not support a gateway: start a new session",
+            code="unsupported_backend",
+        )
     root = files.private_folder(session.gateway_root)
     with locks.hold(root / _ATTACH_LOCK, wait_seconds=_ATTACH_WAIT_SECONDS):
-        bindings.wish(session, diagnostics, timings)
-        there = live(session)
-        if there is None:
-            there = _start(
-                session, _wish(session, mode, host, port), environment, _where(session, mode, hosted)
+        bindings.update_desired_config(session, diagnostics, timings)
+        instance = live(session)
+        if instance is None:
+            instance = _start(
+                session,
+                _desired_config(session, mode, host, port),
+                environment,
+                _choose_hosted(session, mode, hosted),
             )
             crashpoints.reach("gateway started")
-        bindings.publish(session, registry, there)
+        bindings.publish(session, registry, instance)
     return AttachResult(
         action="gateway_attach",
-        detail=f"gateway {there.pid} serves {session.agent_name}",
+        detail=f"gateway {instance.pid} serves {session.agent_name}",
         gateway_root=str(root),
-        gateway_host=there.host,
-        gateway_port=there.port,
+        gateway_host=instance.host,
+        gateway_port=instance.port,
     )
 
 
 def detach(session: Session, registry: Registry | None) -> AttachResult:
-    """End the session's gateway and take back what was published about it. Harmless without one.
+    """End the session's gateway and withdraw its bindings. A no-op without one.
 
-    Without a *registry* the record is left to the caller, who holds its lock and writes it anyway.
+    Without a *registry* the caller, who holds the record's lock, updates the record.
     """
     root = files.private_folder(session.gateway_root)
     with locks.hold(root / _ATTACH_LOCK, wait_seconds=_ATTACH_WAIT_SECONDS):
@@ -101,31 +100,31 @@ def detach(session: Session, registry: Registry | None) -> AttachResult:
         crashpoints.reach("gateway ended")
         bindings.withdraw(session)
         if registry is not None:
-            bindings.record(session, registry, None)
+            bindings.update_registry(session, registry, None)
     detail = f"gateway {pid} ended" if pid is not None else "no gateway was attached"
     return AttachResult(action="gateway_detach", detail=detail, gateway_root=str(root))
 
 
-def _where(session: Session, mode: gf.ExecutionMode | None, hosted: bool | None) -> bool:
-    """Whether the gateway goes into the host: as it is asked for now, else as at the last attach."""
+def _choose_hosted(session: Session, mode: gf.ExecutionMode | None, hosted: bool | None) -> bool:
+    """Whether to run in the host: as requested, else as at the last attach. Stores the choice."""
     if hosted is None:
-        hosted = mode is None and bindings.is_host_wished(session)
-    bindings.wish_host(session, is_hosted=hosted)
+        hosted = mode is None and bindings.was_hosted(session)
+    bindings.set_hosted(session, is_hosted=hosted)
     return hosted
 
 
 def _start(
-    session: Session, wish: gf.DesiredConfig, environment: Mapping[str, str], is_hosted: bool
+    session: Session, desired: gf.DesiredConfig, environment: Mapping[str, str], is_hosted: bool
 ) -> gf.CurrentInstance:
     if is_hosted:
-        return process.start_hosted(session, wish, environment, live=lambda: live(session))
-    # A host that died must not take up again what gets a process of its own now.
+        return process.start_hosted(session, desired, environment, live=lambda: live(session))
+    # A restarted host must not adopt a gateway that now gets its own process.
     host_client.release(session.runtime_root, session.gateway_root)
-    return process.start(session, wish, environment, live=lambda: live(session))
+    return process.start(session, desired, environment, live=lambda: live(session))
 
 
 def _end(session: Session) -> int | None:
-    """End the gateway, and never the host that it may live in. The pid it had, or None."""
+    """End the gateway but not its host. Returns its pid, or None."""
     pid = gateway_lock.holder_of(session.gateway_root)
     is_hosted = pid is not None and pid == host_client.pid_of(session.runtime_root)
     host_client.release(session.runtime_root, session.gateway_root)
@@ -134,7 +133,7 @@ def _end(session: Session) -> int | None:
 
 def live(session: Session) -> gf.CurrentInstance | None:
     """The session's live gateway: its process holds the root, its record is valid, and it answers."""
-    instance = bindings.recorded(session)
+    instance = bindings.read_instance(session)
     if instance is None or gateway_lock.holder_of(session.gateway_root) != instance.pid:
         return None
     try:
@@ -144,10 +143,10 @@ def live(session: Session) -> gf.CurrentInstance | None:
     return instance if health == {"protocol_version": names.PROTOCOL_VERSION, "status": "ok"} else None
 
 
-def _wish(
+def _desired_config(
     session: Session, mode: gf.ExecutionMode | None, host: gf.Host | None, port: int | None
 ) -> gf.DesiredConfig:
-    """What is asked for now; what is not, as at the last attach."""
+    """The requested options; omitted ones as at the last attach."""
     desired = publication.desired_config(session)
     return structs.replace(
         desired,

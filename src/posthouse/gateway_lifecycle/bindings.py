@@ -1,6 +1,6 @@
-"""What is published about a live gateway outside its own process: wish, tmux variables, registry record.
+"""Bindings of a gateway outside its process: desired config, tmux variables, registry record.
 
-Live bindings are locators: whoever reads them checks them against the process and `/health`.
+Live bindings are locators: readers verify them against the process and `/health`.
 """
 
 from msgspec import structs
@@ -17,8 +17,8 @@ from posthouse.support import files, untrusted_files
 from posthouse.terminal import session as terminal
 
 
-def recorded(session: Session) -> gf.CurrentInstance | None:
-    """What `run/current-instance.json` says, if it says something valid."""
+def read_instance(session: Session) -> gf.CurrentInstance | None:
+    """The content of `run/current-instance.json`; None when it is missing or invalid."""
     try:
         content = untrusted_files.read_own_bytes(session.gateway_root / gf.CURRENT_INSTANCE)
         return strict.decode(content, gf.CurrentInstance)
@@ -26,36 +26,39 @@ def recorded(session: Session) -> gf.CurrentInstance | None:
         return None
 
 
-def publish(session: Session, registry: Registry, there: gf.CurrentInstance) -> None:
-    """Tell everybody who may look: the next attach, the tmux session, the registry."""
+def publish(session: Session, registry: Registry, instance: gf.CurrentInstance) -> None:
+    """Write the bindings: desired config, tmux variables and registry record."""
     desired = publication.desired_config(session)
     resolved = structs.replace(
         desired,
-        desired_host=there.host,
-        desired_port=there.port,
-        desired_execution_mode=there.execution_mode,
+        desired_host=instance.host,
+        desired_port=instance.port,
+        desired_execution_mode=instance.execution_mode,
     )
     if resolved != desired:
         files.write_json(session.gateway_root / gf.DESIRED_CONFIG, strict.plain(resolved), durable=True)
     state_path = str(session.gateway_root / gf.STATE)
     published: dict[str, str | None] = dict.fromkeys(names.RETIRED)
     published |= {
-        names.GATEWAY_HOST: there.host,
-        names.GATEWAY_PORT: str(there.port),
+        names.GATEWAY_HOST: instance.host,
+        names.GATEWAY_PORT: str(instance.port),
         names.GATEWAY_STATE_PATH: state_path,
-        names.GATEWAY_PROTOCOL_VERSION: there.protocol_version,
+        names.GATEWAY_PROTOCOL_VERSION: instance.protocol_version,
     }
     terminal.set_environment(session.tmux, session.tmux_session_name, published)
     locator = GatewayLocator(
-        host=there.host, port=there.port, state_path=state_path, protocol_version=there.protocol_version
+        host=instance.host,
+        port=instance.port,
+        state_path=state_path,
+        protocol_version=instance.protocol_version,
     )
-    record(session, registry, locator)
+    update_registry(session, registry, locator)
 
 
-def wish(
+def update_desired_config(
     session: Session, diagnostics: gf.DiagnosticLogging | None, timings: gf.TrackingTimings | None
 ) -> None:
-    """Write what is wished of the next gateway where it reads it; what is None stays as it was."""
+    """Update the desired config for the next gateway start; None keeps a value."""
     desired = publication.desired_config(session)
     changed = structs.replace(
         desired,
@@ -66,8 +69,8 @@ def wish(
         files.write_json(session.gateway_root / gf.DESIRED_CONFIG, strict.plain(changed), durable=True)
 
 
-def wish_host(session: Session, *, is_hosted: bool) -> None:
-    """Remember whether the gateway runs in a host, for the next attach that does not say."""
+def set_hosted(session: Session, *, is_hosted: bool) -> None:
+    """Store whether the gateway runs in a host, as the default of the next attach."""
     mark = session.gateway_root / gf.HOSTED
     if is_hosted and not mark.exists():
         files.write_whole(mark, b"", durable=True)
@@ -75,42 +78,42 @@ def wish_host(session: Session, *, is_hosted: bool) -> None:
         mark.unlink(missing_ok=True)
 
 
-def is_host_wished(session: Session) -> bool:
+def was_hosted(session: Session) -> bool:
     return (session.gateway_root / gf.HOSTED).exists()
 
 
 def withdraw(session: Session) -> None:
-    """Say in the files and in tmux that no gateway lives here. A killed gateway could not do it itself."""
-    window = recorded(session)
+    """Remove the bindings in files and tmux, also for a gateway that was killed."""
+    instance = read_instance(session)
     for name in (gf.CURRENT_INSTANCE, gf.PID):
         (session.gateway_root / name).unlink(missing_ok=True)
-    # Read again: turns may have changed the manifest since the caller read it.
+    # Read again: turns may have changed the manifest since.
     publication.publish_offline(sessions.read(session.manifest_path), queue_depth=_depth(session))
     try:
         terminal.set_environment(
             session.tmux, session.tmux_session_name, dict.fromkeys((*names.LIVE_GATEWAY, *names.RETIRED))
         )
-        if window is not None and window.tmux_window_id is not None:
-            terminal.kill_window(session.tmux, window.tmux_window_id)
+        if instance is not None and instance.tmux_window_id is not None:
+            terminal.kill_window(session.tmux, instance.tmux_window_id)
     except Unavailable:
-        return  # the session or the window is gone, and what it held with it
+        return  # the session or window is gone, with its variables
 
 
 def _depth(session: Session) -> int:
-    """What still waits; those requests are carried on by the next gateway."""
+    """Queued requests, which the next gateway continues."""
     from posthouse.queue import depth_of  # asyncio comes with it, and most commands never detach
 
     return depth_of(session.gateway_root / gf.QUEUE)
 
 
-def record(session: Session, registry: Registry, locator: GatewayLocator | None) -> None:
-    """Write the gateway's place, or its absence, into the agent's record."""
+def update_registry(session: Session, registry: Registry, locator: GatewayLocator | None) -> None:
+    """Write or clear the gateway's locator in the agent's record."""
     generation = session.manifest.registry_generation_id
     if generation is None:
         return
 
     def located(record: Record) -> Record:
-        # A record that ended has no gateway, and gets none.
+        # An ended record gets no gateway.
         return record if record.liveness is None else structs.replace(record, gateway=locator)
 
     with registry.locked(session.agent_id):

@@ -1,4 +1,4 @@
-"""Which process serves a gateway root. The kernel says so: it holds the lock of that root."""
+"""The process that serves a gateway root: the holder of the root's file lock."""
 
 import contextlib
 import os
@@ -8,19 +8,19 @@ from pathlib import Path
 from posthouse.support import locks, processes
 
 LOCK = "run/gateway.lock"
-#: Whoever only asks holds the lock for an instant, which must not turn a starting gateway away.
+#: A query holds the lock briefly; a starting gateway must outwait it.
 LOCK_WAIT_SECONDS = 1.0
 _TERM_SECONDS = 5.0
 _KILL_SECONDS = 2.0
 
 
 def holder_of(gateway_root: Path) -> int | None:
-    """The pid of the live gateway, or None. A pid that was used again is never taken for one."""
+    """The pid of the live gateway, or None. Safe against pid reuse."""
     return locks.holder(gateway_root / LOCK)
 
 
 def end(gateway_root: Path) -> int | None:
-    """End the live gateway: SIGTERM, after 5 s SIGKILL. Its pid, or None when there was none."""
+    """End the live gateway: SIGTERM, after 5 s SIGKILL. Returns its pid, or None without one."""
     opened = locks.open_holder(gateway_root / LOCK)
     if opened is None:
         return None
@@ -34,5 +34,5 @@ def end(gateway_root: Path) -> int | None:
     finally:
         os.close(descriptor)
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)  # when it was our own child, nothing else would reap it
+        os.waitpid(pid, os.WNOHANG)  # reaps it if it was our child
     return pid

@@ -1,4 +1,4 @@
-"""Asking a host: what attach, detach and the command line need of it. On the way of the command line."""
+"""Client of the gateway host for attach, detach and the command line. Import-light."""
 
 import os
 import socket
@@ -24,44 +24,33 @@ _POLL_SECONDS = 0.05
 _TAIL_BYTES = 64 << 10
 
 
-class HostSilent(Unavailable):
-    """The host lives and does not answer; nothing is known to have changed."""
+class HostUnresponsive(Unavailable):
+    """The host is alive but does not answer; the effect of the request is unknown."""
 
     code = "host_silent"
 
 
-class HostRefused(Unavailable):
-    """The host did not do what was asked."""
-
-    code = "host_refused"
-
-
-class HostFailed(Unavailable):
-    """No host could be started."""
-
-    code = "host_failed"
-
-
 def pid_of(runtime_root: Path) -> int | None:
-    """The process of the live host of *runtime_root*, or None."""
+    """The pid of the live host of *runtime_root*, or None."""
     return locks.holder(host_registry.folder_of(runtime_root) / gh.LOCK)
 
 
-def adopt(runtime_root: Path, seat: gh.Seat, environment: Mapping[str, str]) -> None:
-    """Have *seat* served in the host, which is started if there is none.
+def adopt(runtime_root: Path, entry: gh.HostRegistryEntry, environment: Mapping[str, str]) -> None:
+    """Serve *entry* in the host, which is started if needed.
 
     Raises:
-        HostFailed, HostSilent, HostRefused: It is not served; the message says why.
+        HostUnresponsive: The effect is unknown.
+        Unavailable: It is not served (`host_failed`, `host_refused`).
     """
     ensure(runtime_root, environment)
-    ask(runtime_root, gh.Question(ask="adopt", seat=seat))
+    request(runtime_root, gh.HostRequest(ask="adopt", seat=entry))
 
 
 def release(runtime_root: Path, gateway_root: Path) -> None:
-    """Have the host serve a gateway no more, whether it lives or not. Harmless for any other gateway.
+    """Remove a gateway from the host, even if the host is not running. A no-op for an unlisted gateway.
 
     Raises:
-        HostSilent, HostRefused: It may still be served.
+        HostUnresponsive, Unavailable: It may still be served.
     """
     if not host_registry.is_listed(runtime_root, gateway_root):
         return
@@ -69,73 +58,79 @@ def release(runtime_root: Path, gateway_root: Path) -> None:
         with locks.hold(host_registry.folder_of(runtime_root) / gh.LOCK):
             host_registry.remove(runtime_root, str(gateway_root))
     except locks.LockHeld:
-        ask(runtime_root, gh.Question(ask="release", seat=gh.Seat(gateway_root=str(gateway_root))))
+        request(
+            runtime_root,
+            gh.HostRequest(ask="release", seat=gh.HostRegistryEntry(gateway_root=str(gateway_root))),
+        )
 
 
-def listing(runtime_root: Path) -> gh.Answer | None:
-    """The live host and what it serves; None when there is none."""
+def listing(runtime_root: Path) -> gh.HostResponse | None:
+    """The live host and its gateways; None without a host."""
     if pid_of(runtime_root) is None:
         return None
-    return ask(runtime_root, gh.Question(ask="list"))
+    return request(runtime_root, gh.HostRequest(ask="list"))
 
 
-def ask(runtime_root: Path, question: gh.Question) -> gh.Answer:
-    """What the live host answers.
+def request(runtime_root: Path, question: gh.HostRequest) -> gh.HostResponse:
+    """Send *question* to the live host and return its answer.
 
     Raises:
-        HostSilent: Nothing, or nothing that can be read.
-        HostRefused: That it did not do it.
+        HostUnresponsive: No answer, or an invalid one.
+        Unavailable: The host refused (`host_refused`).
     """
     try:
-        answer = strict.decode(_exchange(host_registry.folder_of(runtime_root), question), gh.Answer)
+        answer = strict.decode(_exchange(host_registry.folder_of(runtime_root), question), gh.HostResponse)
     except (OSError, ValueError) as error:
-        raise HostSilent(
+        raise HostUnresponsive(
             f"the gateway host of {runtime_root} (process {pid_of(runtime_root)}) does not answer: {error}; "
-            "when it is stuck, kill it: it takes its gateways up again"
+            "if it is stuck, kill it: it restarts with its gateways"
         ) from error
     if answer.code is not None:
-        raise HostRefused(f"the gateway host refused: {answer.message}")
+        raise Unavailable(f"the gateway host refused: {answer.message}", code="host_refused")
     return answer
 
 
 def ensure(runtime_root: Path, environment: Mapping[str, str]) -> None:
-    """Return when a host of *runtime_root* answers; one that died is started again.
+    """Start the host of *runtime_root* if needed, and return when it answers.
 
     Raises:
-        HostFailed: None comes up; the message has the end of its log.
+        Unavailable: It did not start; the message has the end of its log (`host_failed`).
     """
     folder = files.private_folder(host_registry.folder_of(runtime_root))
     started = None
     deadline = time.monotonic() + _START_SECONDS
-    while not _answers(runtime_root):
+    while not _is_responsive(runtime_root):
         if started is None and pid_of(runtime_root) is None:
             started = _start(folder / gh.LOG, command(runtime_root), environment)
         has_ended = started is not None and started.poll() is not None and pid_of(runtime_root) is None
         if has_ended or time.monotonic() > deadline:
-            raise HostFailed(f"the gateway host of {runtime_root} does not come up: {_tail(folder / gh.LOG)}")
+            raise Unavailable(
+                f"the gateway host of {runtime_root} did not start: {_tail(folder / gh.LOG)}",
+                code="host_failed",
+            )
         time.sleep(_POLL_SECONDS)
     if started is not None:
-        started.returncode = 0  # it outlives us; this keeps Python from warning that nobody waits for it
+        started.returncode = 0  # it outlives us; prevents Python's ResourceWarning
 
 
 def command(runtime_root: Path) -> list[str]:
-    """The command of a host that is started again whenever it dies."""
+    """The command of a host that restarts after a crash."""
     return [sys.executable, "-m", "posthouse.gateway.host", "--runtime-root", str(runtime_root), "--keep"]
 
 
-def _answers(runtime_root: Path) -> bool:
+def _is_responsive(runtime_root: Path) -> bool:
     if pid_of(runtime_root) is None:
         return False
     try:
-        ask(runtime_root, gh.Question(ask="list"))
-    except HostSilent:
+        request(runtime_root, gh.HostRequest(ask="list"))
+    except HostUnresponsive:
         return False
     return True
 
 
 @contextmanager
 def socket_path(folder: Path) -> Iterator[str]:
-    """The socket of the host at *folder*, under a name that fits: a socket's path has room for 107 bytes."""
+    """A short path of the host's socket at *folder*: socket paths are limited to 107 bytes."""
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/{gh.SOCKET}"
@@ -143,7 +138,7 @@ def socket_path(folder: Path) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _exchange(folder: Path, question: gh.Question) -> bytes:
+def _exchange(folder: Path, question: gh.HostRequest) -> bytes:
     with socket_path(folder) as path, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_ANSWER_SECONDS)
         connection.connect(path)
@@ -168,4 +163,4 @@ def _start(log: Path, argv: list[str], environment: Mapping[str, str]) -> "subpr
 def _tail(log: Path) -> str:
     _, tail = untrusted_files.read_tail(log, max_bytes=_TAIL_BYTES)
     lines = tail.decode(errors="replace").splitlines()[-5:]
-    return "\n".join(lines) or "it said nothing"
+    return "\n".join(lines) or "its log is empty"

@@ -1,4 +1,4 @@
-"""The mailbox that a session's manifest names, made where it lies."""
+"""Creates the mailbox that a session's manifest names."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
     from posthouse.mailbox.filesystem.registration import Mode
 
 
-def provide(made: Session, binding: Mailbox, *, mode: "Mode" = "safe") -> None:
-    """Have the mailbox of *binding* for that session, in a root that is made when there is none.
+def ensure_mailbox(made: Session, binding: Mailbox, *, mode: "Mode" = "safe") -> None:
+    """Register the mailbox of *binding* for the session, and create its root if needed.
 
-    A binding to another transport is kept as it is: its server has the mailbox.
+    Does nothing for other transports: their server owns the mailbox.
 
     Raises:
-        RegistrationConflict: The address is another's.
-        MailTrouble: The root can't be used.
+        Conflict: The address belongs to another principal.
+        MailTransportError: The root can't be used.
     """
     if not isinstance(binding, FilesystemMailbox):
         return
     from posthouse.mailbox.filesystem import create_root, register_mailbox
-    from posthouse.mailbox.filesystem.registration import Wish
+    from posthouse.mailbox.filesystem.registration import RegistrationRequest
 
     is_linked = binding.mailbox_kind == "symlink"
     root = create_root.create_root(Path(binding.filesystem_root))
     register_mailbox.register(
         root,
-        Wish(
+        RegistrationRequest(
             address=binding.address,
             owner_principal_id=binding.principal_id,
             mode=mode,

@@ -1,4 +1,4 @@
-"""What is told of an agent's mailbox and the live gateway beside it, so that a caller can use both."""
+"""Describes an agent's mailbox and its live gateway to a client."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,49 +11,51 @@ from posthouse.mailbox import location
 from posthouse.sessions.session import Session
 from posthouse.terminal import session as terminal
 
-#: Who answers: somebody on the machine who read the manifest, or the coordination server.
+#: Source of the answer: the manifest on this machine, or the server.
 Source = Literal["manifest_binding", "pair_authority"]
 _NO_VARIABLES: Mapping[str, str] = {}
 _REPEATED = ("transport", "principal_id", "address", "bindings_version")
 
 
-def resolved(
+def describe_mailbox(
     found: Session,
     binding: Mailbox,
-    there: gf.CurrentInstance | None,
+    instance: gf.CurrentInstance | None,
     *,
     source: Source,
     environment: Mapping[str, str] = _NO_VARIABLES,
 ) -> dict[str, Any]:
-    """The mailbox as it is registered, and the gateway *there*. Reads files and asks tmux.
+    """The registered mailbox and its gateway *instance*. Reads files and queries tmux.
 
     Raises:
-        BindingOutdated, MailboxUnusable, MailTrouble: The mailbox can't be used.
+        Conflict, MailboxUnusable, MailTransportError: The mailbox can't be used.
     """
-    mailbox = location.located(binding)
+    mailbox = location.describe(binding)
     return {
         "source": source,
         **{name: mailbox[name] for name in _REPEATED},
         "mailbox": mailbox,
-        "gateway": None if there is None else _shown(found, there, environment),
+        "gateway": None if instance is None else _gateway_fields(found, instance, environment),
     }
 
 
-def _shown(found: Session, there: gf.CurrentInstance, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The gateway; who published it is told as its source."""
+def _gateway_fields(
+    found: Session, instance: gf.CurrentInstance, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    """Fields of the gateway; `source` names where it is published."""
     state_path = str(found.gateway_root / gf.STATE)
     published = {
-        names.GATEWAY_HOST: there.host,
-        names.GATEWAY_PORT: str(there.port),
+        names.GATEWAY_HOST: instance.host,
+        names.GATEWAY_PORT: str(instance.port),
         names.GATEWAY_STATE_PATH: state_path,
-        names.GATEWAY_PROTOCOL_VERSION: there.protocol_version,
+        names.GATEWAY_PROTOCOL_VERSION: instance.protocol_version,
     }
     return {
         "source": _source(found, environment, published),
-        "host": there.host,
-        "port": there.port,
-        "base_url": f"http://{there.host}:{there.port}",
-        "protocol_version": there.protocol_version,
+        "host": instance.host,
+        "port": instance.port,
+        "base_url": f"http://{instance.host}:{instance.port}",
+        "protocol_version": instance.protocol_version,
         "state_path": state_path,
     }
 

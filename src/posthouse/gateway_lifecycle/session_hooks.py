@@ -1,21 +1,21 @@
-"""What stands beside an agent: its mailbox, its running turn and its gateway."""
+"""Hooks for session changes: mailbox, running turn and gateway of an agent."""
 
 from posthouse.sessions.session import Session
 
 
-class Companions:
-    """Ends them when `sessions` asks. Nothing is imported for agents that are only looked at."""
+class GatewaySessionHooks:
+    """Called by `sessions`. Imports lazily, so that listing agents stays fast."""
 
     def open_mailbox(self, made: Session) -> None:
-        """Have the mailbox that the manifest names, if it names one."""
+        """Create the mailbox that the manifest names, if any."""
         binding = made.manifest.launch_plan.mailbox
         if binding is not None:
             from posthouse.gateway_lifecycle import mailbox
 
-            mailbox.provide(made, binding)
+            mailbox.ensure_mailbox(made, binding)
 
     def end_turn(self, found: Session) -> None:
-        """Kill the headless turn that runs in the session, if one does."""
+        """Kill the running headless turn, if any."""
         if not found.manifest.is_headless:
             return
         from posthouse.turns import runner
@@ -25,8 +25,8 @@ class Companions:
             running.kill()
 
     def detach_gateway(self, found: Session) -> None:
-        """End the session's gateway, if it has one."""
+        """End the session's gateway, if any."""
         from posthouse.gateway_lifecycle import attach
 
-        # Without the registry: who stops the agent holds its record, and writes it without a gateway.
+        # Without the registry: the caller holds the record's lock and updates it.
         attach.detach(found, None)

@@ -1,8 +1,8 @@
 """Documents as text: YAML front matter between two rules, then the body.
 
-We write each value as JSON on its own line, which every YAML reader understands and which is read back
-without one. Whatever others wrote is read with PyYAML where it is installed, and otherwise (the scripts in a
-mailbox root run on a bare Python) as far as `plain_yaml` goes.
+Each value is written as JSON on its own line, which is valid YAML and is read back without a YAML library.
+Front matter of other programs is read with PyYAML if installed, otherwise (the scripts in a mailbox root
+run on a bare Python) with the subset of `plain_yaml`.
 """
 
 import json
@@ -17,7 +17,7 @@ from posthouse.mailbox import plain_yaml
 
 _RULE = "---\n"
 _END = "\n---\n"
-#: What a YAML reader refuses, or takes for the end of a line, inside a quoted text.
+#: Characters that a YAML reader refuses or treats as a line end inside a quoted text.
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 _OUR_STARTS = tuple(f"{key}: " for key in mail_document.KEYS)
 _MAX_FRONT_CHARS = 1 << 20
@@ -25,7 +25,7 @@ _MAX_DEPTH = 20
 
 
 def encode(document: Document) -> bytes:
-    """*document* as the bytes of its file."""
+    """The file content of *document*."""
     front = mail_document.to_mapping(document)
     lines = [f"{key}: {_json(value)}\n" for key, value in front.items()]
     body = f"\n{document.body}" if document.body else ""
@@ -36,20 +36,20 @@ def decode(content: bytes) -> Document:
     """The document in *content*.
 
     Raises:
-        BadDocument: It is none; the words say why.
+        BadDocument: The content is not a document; the message says why.
     """
     front, body = split(content)
     return mail_reading.from_mapping(front, body)
 
 
 def split(content: bytes) -> tuple[dict[str, Any], str]:
-    """The front matter, its fields not yet judged, and the body.
+    """The unvalidated front matter, and the body.
 
     Raises:
-        BadDocument: There is none.
+        BadDocument: There is no front matter.
     """
     front, body = _parts(content)
-    return _fast(front) or _any(front), body
+    return _parse_own(front) or _parse_yaml(front), body
 
 
 def _parts(content: bytes) -> tuple[str, str]:
@@ -65,8 +65,8 @@ def _parts(content: bytes) -> tuple[str, str]:
     return text[len(_RULE) : end + 1], text[end + len(_END) :].removeprefix("\n")
 
 
-def _fast(front: str) -> dict[str, Any] | None:
-    """The front matter that we wrote, key by key in its order; None when somebody else did."""
+def _parse_own(front: str) -> dict[str, Any] | None:
+    """Front matter in the format of `encode`; None when it has another format."""
     lines = front.split("\n")
     if len(lines) != len(_OUR_STARTS) + 1:
         return None
@@ -77,27 +77,27 @@ def _fast(front: str) -> dict[str, Any] | None:
         read = json.loads(f"[{','.join(values)}]")
     except (ValueError, RecursionError):
         return None
-    # One short when a line began otherwise; more when a line held two values.
+    # Fewer values when a line started differently; more when a line held two values.
     return dict(zip(mail_document.KEYS, read, strict=True)) if len(read) == len(_OUR_STARTS) else None
 
 
-def _any(front: str) -> dict[str, Any]:
+def _parse_yaml(front: str) -> dict[str, Any]:
     try:
         import yaml
     except ImportError:
         return plain_yaml.parse(front)
     try:
-        _bounded(yaml.parse(front, Loader=_loader(yaml)), yaml)
+        _check_bounds(yaml.parse(front, Loader=_loader(yaml)), yaml)
         read = yaml.load(front, Loader=_loader(yaml))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadDocument(f"the front matter is not YAML: {' '.join(str(error).split())[:200]}") from error
     if not isinstance(read, dict):
-        raise BadDocument("the front matter is no mapping")
+        raise BadDocument("the front matter is not a mapping")
     return read
 
 
-def _bounded(events: Iterable[Any], yaml: Any) -> None:
-    """A page of aliases can stand for gigabytes, and a page of brackets for a deep recursion."""
+def _check_bounds(events: Iterable[Any], yaml: Any) -> None:
+    """Refuse aliases and deep nesting: aliases can expand to gigabytes, brackets can exhaust the stack."""
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -107,7 +107,7 @@ def _bounded(events: Iterable[Any], yaml: Any) -> None:
 
 @cache
 def _loader(yaml: Any) -> Any:
-    """A safe loader that leaves times as text."""
+    """A safe loader that keeps timestamps as text."""
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         pass

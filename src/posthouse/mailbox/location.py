@@ -1,4 +1,4 @@
-"""Where the mailbox of a binding lies now, for whoever shows it."""
+"""The current location of a binding's mailbox, for display."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,18 +10,12 @@ if TYPE_CHECKING:
     from posthouse.mailbox.filesystem.registration import Registration
 
 
-class BindingOutdated(Conflict):
-    """The mailbox that the manifest names is not the one that is registered now."""
-
-    code = "mailbox_binding_outdated"
-
-
-def located(binding: Mailbox) -> dict[str, Any]:
-    """Where the mailbox lies now, by its active registration.
+def describe(binding: Mailbox) -> dict[str, Any]:
+    """The location of the mailbox, from its active registration.
 
     Raises:
-        BindingOutdated: The manifest names another folder than the registration.
-        MailboxUnusable: Nobody is registered there.
+        Conflict: The manifest and the registration name different folders.
+        MailboxUnusable: The address is not registered.
     """
     shown: dict[str, Any] = {
         "transport": transport_name(binding),
@@ -49,9 +43,10 @@ def _filesystem(binding: FilesystemMailbox) -> dict[str, Any]:
     folder = Path(registered.mailbox_path)
     named = binding.mailbox_path
     if named is not None and Path(named).resolve() != folder.resolve():
-        raise BindingOutdated(
+        raise Conflict(
             f"{binding.address} is registered at {folder}, but the agent's manifest names {named}; "
-            "register the agent's mailbox again"
+            "register the agent's mailbox again",
+            code="mailbox_binding_outdated",
         )
     root = Path(binding.filesystem_root)
     return {

@@ -1,4 +1,4 @@
-"""Mail as whoever reads or writes it sees it, whatever carries it."""
+"""Mail values, independent of the transport."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A file that goes with a message. Its content is fetched with `Transport.save_attachment`."""
+    """A file attached to a message. `Transport.save_attachment` fetches its content."""
 
     attachment_id: str
     kind: AttachmentKind
@@ -40,7 +40,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message as its mailbox holds it."""
+    """One message in a mailbox."""
 
     message_ref: str
     thread_ref: str | None
@@ -56,7 +56,7 @@ class Message:
     archived: bool | None = None
     box: str | None = None
     body_preview: str | None = None
-    #: None where it was not asked for.
+    #: None when it was not requested.
     body_text: str | None = None
     notify_block: NotifyBlock | None = None
     notify_auth: NotifyAuth | None = None
@@ -67,8 +67,8 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which messages a listing holds: the newest that fit, newest first."""
+class MailFilter:
+    """Selects the messages of a listing: the newest that match, newest first."""
 
     box: str = INBOX
     read_state: ReadState = "any"
@@ -81,12 +81,12 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enclosure:
-    """A file that its sender attaches."""
+class OutgoingAttachment:
+    """A file to attach to a new message."""
 
     path: Path
     label: str | None = None
-    #: True: the mailbox keeps its own copy. False: the message names the file where it lies.
+    #: True: the mailbox stores a copy. False: the message references the file's path.
     is_copied: bool = False
 
 
@@ -98,37 +98,37 @@ class Draft:
     subject: str
     body: str
     cc: tuple[str, ...] = ()
-    enclosures: tuple[Enclosure, ...] = ()
+    enclosures: tuple[OutgoingAttachment, ...] = ()
     notify_block: NotifyBlock | None = None
     notify_auth: NotifyAuth | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """What the operator leaves in this mailbox."""
+class OperatorNote:
+    """A note from the operator into this mailbox."""
 
     subject: str
     body: str
     reply_policy: ReplyPolicy = "operator_mailbox"
-    enclosures: tuple[Enclosure, ...] = ()
+    enclosures: tuple[OutgoingAttachment, ...] = ()
     notify_block: NotifyBlock | None = None
     notify_auth: NotifyAuth | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A reply: to whom and under which subject follows from the message it answers."""
+class ReplyDraft:
+    """A reply. Receivers and subject follow from the answered message."""
 
     message_ref: str
     body: str
-    enclosures: tuple[Enclosure, ...] = ()
+    enclosures: tuple[OutgoingAttachment, ...] = ()
     notify_block: NotifyBlock | None = None
     notify_auth: NotifyAuth | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
-    """What to change of a message's state. None leaves it."""
+    """Changes to a message's state. None leaves a value unchanged."""
 
     read: bool | None = None
     answered: bool | None = None
@@ -136,16 +136,16 @@ class Flags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
-    """Where an attachment was saved to."""
+class SavedAttachment:
+    """A saved attachment and its path."""
 
     path: Path
     attachment: Attachment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reception:
-    """What became of a message at one of its receivers. None where that can't be known."""
+class DeliveryStatus:
+    """State of a message in one receiver's mailbox. None where it is unknown."""
 
     receiver: Party
     box: str | None = None

@@ -1,7 +1,7 @@
-"""The part of YAML that mail documents are written in, read without a library.
+"""Parser for the YAML subset of mail documents, without a library.
 
-Block mappings and lists, plain and quoted values on one line, flow values that are JSON. Anything else is
-refused by name rather than guessed at.
+Supports block mappings and lists, plain and quoted values on one line, and flow values that are JSON.
+Anything else is refused with a specific error.
 """
 
 import json
@@ -17,7 +17,7 @@ _WORDS = {"null": None, "~": None, "true": True, "false": False, "": None}
 
 
 class _Lines:
-    """The lines still to be read, with their depth."""
+    """The remaining lines, with their indentation."""
 
     def __init__(self, text: str) -> None:
         kept = [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
@@ -37,10 +37,10 @@ class _Lines:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The mapping that *text* writes down.
+    """Parse *text* as a mapping.
 
     Raises:
-        BadDocument: It uses more of YAML than is read here, or is none.
+        BadDocument: The text is not YAML or uses unsupported features.
     """
     if "\t" in text:
         raise BadDocument("the front matter holds a tab; indent with blanks")
@@ -69,7 +69,7 @@ def _mapping(lines: _Lines, depth: int, level: int) -> dict[str, Any]:
 
 
 def _below(lines: _Lines, depth: int, level: int) -> Any:
-    """The value under a key with nothing behind it: a list at its own depth or deeper, a mapping, or null."""
+    """The block value under a key: a list at the same depth or deeper, a deeper mapping, or null."""
     upcoming = lines.peek()
     if upcoming is None or upcoming[0] < depth:
         return None
@@ -109,7 +109,7 @@ def _scalar(text: str) -> Any:
             ) from error
     if text[:1] == "'":
         if len(text) < 2 or text[-1] != "'" or "'" in text[1:-1].replace("''", ""):
-            raise BadDocument(f"{text[:60]!r} is no quoted text on one line")
+            raise BadDocument(f"{text[:60]!r} is not a quoted text on one line")
         return text[1:-1].replace("''", "'")
     if text[:1] in ("|", ">", "&", "*", "!", "%", "@", "`"):
         raise BadDocument(f"{text[:60]!r} is not read without a YAML library; write it as JSON")

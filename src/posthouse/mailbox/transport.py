@@ -1,7 +1,7 @@
-"""One mailbox, whatever carries its mail.
+"""The interface of one mailbox, independent of its transport.
 
-Calls block on storage or network: call them from a worker thread, never from an event loop. Calls from
-several threads are safe. After any error but `MailTrouble` nothing was changed.
+Calls block on storage or network: call them from a worker thread, never from an event loop. They are
+thread-safe. After any error but `MailTransportError` nothing was changed.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,14 +10,14 @@ from typing import Protocol
 
 from posthouse.errors import InvalidInput, NotFound, Unavailable
 from posthouse.mailbox.message import (
-    Answer,
+    DeliveryStatus,
     Draft,
-    Filter,
     Flags,
+    MailFilter,
     Message,
-    Note,
-    Reception,
-    Saved,
+    OperatorNote,
+    ReplyDraft,
+    SavedAttachment,
     TransportName,
 )
 
@@ -28,77 +28,41 @@ class MessageNotFound(NotFound):
     code = "message_not_found"
 
 
-class BadReference(InvalidInput):
-    """The reference belongs to another transport or is none at all."""
-
-    code = "bad_message_ref"
-
-
 class BadMail(InvalidInput):
-    """The message itself can't be sent; the words say which rule it breaks."""
+    """The message itself can't be sent; the message names the rule it breaks."""
 
     code = "bad_mail"
 
 
 class UnknownRecipient(InvalidInput):
-    """Nobody receives mail under that address here."""
+    """No mailbox is active for that address."""
 
     code = "unknown_recipient"
 
 
-class BadAttachment(InvalidInput):
-    """The file is not there, is no plain file, or is too big."""
-
-    code = "bad_attachment"
-
-
-class BoxMismatch(InvalidInput):
-    """The message is in another box than the caller said."""
-
-    code = "box_mismatch"
-
-
-class BadBox(InvalidInput):
-    """A box can't have that name."""
-
-    code = "bad_box"
-
-
-class BadFilter(InvalidInput):
-    """Nothing can be looked for like this."""
-
-    code = "bad_mail_filter"
-
-
-class ContradictoryFlags(InvalidInput):
-    """What is archived is read."""
-
-    code = "contradictory_flags"
-
-
-class UnsupportedMail(InvalidInput):
-    """This transport, or this message, does not allow that."""
+class UnsupportedMailOperation(InvalidInput):
+    """The transport or the message does not support the operation."""
 
     code = "unsupported_mail_operation"
 
 
 class MailboxUnusable(InvalidInput):
-    """The binding names a mailbox that is not there, or is another's."""
+    """The mailbox of the binding does not exist or has another owner."""
 
     code = "mailbox_unusable"
 
 
-class MailTrouble(Unavailable):
-    """Storage or server failed. What was asked may have happened; a look at the mailbox tells."""
+class MailTransportError(Unavailable):
+    """Storage or server failed. The operation may have happened; check the mailbox."""
 
     code = "mail_transport"
 
 
 class Watch(Protocol):
-    """A standing wish to be told of changes."""
+    """A subscription to mailbox changes."""
 
     def close(self) -> None:
-        """Stop being told. A second call does nothing."""
+        """Cancel the subscription. A second call does nothing."""
 
 
 class Transport(Protocol):
@@ -114,104 +78,104 @@ class Transport(Protocol):
     def address(self) -> str: ...
 
     def check(self) -> None:
-        """Return when the mailbox can be used.
+        """Verify that the mailbox can be used.
 
         Raises:
-            MailboxUnusable: It can't; the message says why and what to do.
-            MailTrouble: That could not be found out.
+            MailboxUnusable: It can't be used; the message says why and what to do.
+            MailTransportError: The check failed.
         """
 
-    def find(self, wanted: Filter) -> list[Message]:
-        """The newest messages that fit, newest first; those of one second in the order of their arrival."""
+    def find(self, wanted: MailFilter) -> list[Message]:
+        """The newest matching messages, newest first; within one second by arrival."""
 
     def peek(self, message_ref: str, *, box: str | None = None) -> Message:
-        """One message with its body, its state unchanged.
+        """One message with its body. Its state is unchanged.
 
         Raises:
             MessageNotFound: It is not in this mailbox.
-            BoxMismatch: It is not in *box*.
+            InvalidInput: It is not in *box*.
         """
 
     def read(self, message_ref: str, *, box: str | None = None) -> Message:
-        """One message with its body, now marked read. Raises what `peek` raises."""
+        """One message with its body, marked read. Raises the errors of `peek`."""
 
     def thread(self, thread_ref: str, *, limit: int | None = None) -> list[Message]:
-        """The newest *limit* messages of a thread that this mailbox holds, with bodies, oldest first.
+        """The newest *limit* messages of a thread in this mailbox, with bodies, oldest first.
 
         Raises:
-            MessageNotFound: It holds none of it.
+            MessageNotFound: The mailbox has no message of the thread.
         """
 
-    def receptions(self, message_ref: str) -> list[Reception]:
-        """What each receiver of a message did with it so far.
+    def delivery_status(self, message_ref: str) -> list[DeliveryStatus]:
+        """The state of a message at each of its receivers.
 
         Raises:
             MessageNotFound: It is not in this mailbox.
-            UnsupportedMail: This transport does not see into other mailboxes.
+            UnsupportedMailOperation: This transport can't read other mailboxes.
         """
 
     def send(self, draft: Draft) -> Message:
-        """Deliver a message and return it as its sender holds it: it is on disk, for everybody.
+        """Deliver a message and return the sender's copy. It is then on disk for every receiver.
 
         Raises:
-            BadMail: Subject, body or notice break a rule.
-            UnknownRecipient: An address is none, or nobody receives mail there; nobody got anything.
-            BadAttachment: A file can't be attached.
+            BadMail: Subject, body or notice are invalid.
+            UnknownRecipient: No mailbox is active for an address; nothing was delivered.
+            InvalidInput: An address is malformed, or a file can't be attached; nothing was delivered.
         """
 
-    def post(self, note: Note) -> Message:
-        """Deliver a note of the operator here. Raises what `send` raises, and `UnsupportedMail`."""
+    def post(self, note: OperatorNote) -> Message:
+        """Deliver a note of the operator. Raises the errors of `send`, and `UnsupportedMailOperation`."""
 
-    def reply(self, answer: Answer) -> Message:
-        """Answer a message, and mark it read and answered here. Raises what `send` raises, and:
+    def reply(self, answer: ReplyDraft) -> Message:
+        """Answer a message, and mark it read and answered here. Raises the errors of `send`, and:
 
         Raises:
             MessageNotFound: The answered message is not in this mailbox.
-            UnsupportedMail: Its sender takes no answers.
+            UnsupportedMailOperation: The message accepts no replies.
         """
 
     def mark(self, message_refs: Sequence[str], flags: Flags) -> list[Message]:
-        """Change the state of messages: all of them or, when one is unknown, none. `archived` moves them.
+        """Change the state of all messages or, when one is unknown, of none. `archived` moves them.
 
         Raises:
             MessageNotFound: One is not in this mailbox.
-            ContradictoryFlags: Archived and unread.
+            InvalidInput: Archived and unread at once.
         """
 
     def move(self, message_refs: Sequence[str], box: str) -> list[Message]:
-        """Put messages into *box*, which is made when it is not there. All of them or none.
+        """Move all messages or none into *box*, creating it if needed.
 
         Raises:
             MessageNotFound: One is not in this mailbox.
-            BadBox: No box can have that name.
+            InvalidInput: The box name is invalid.
         """
 
     def archive(self, message_refs: Sequence[str]) -> list[Message]:
         """Move messages to the archive."""
 
-    def save_attachment(self, message_ref: str, attachment_id: str, target: Path) -> Saved:
-        """Copy an attachment into the folder or new file *target*, its hash checked. Nothing is overwritten.
+    def save_attachment(self, message_ref: str, attachment_id: str, target: Path) -> SavedAttachment:
+        """Copy an attachment to the folder or new file *target*, checking its hash. Nothing is overwritten.
 
         Raises:
             MessageNotFound: There is no such message.
-            BadAttachment: It has no such attachment, or the file is gone or changed, or *target* exists.
+            InvalidInput: It has no such attachment, the file is missing or changed, or *target* exists.
         """
 
     def search(self, words: str, *, box: str | None = None, limit: int = 20) -> list[Message]:
-        """Messages that hold every one of *words* in subject, body or addresses, best first, bodies left out.
+        """Messages with all *words* in subject, body or addresses, best first, without bodies.
 
         Raises:
-            UnsupportedMail: This transport can't search.
+            UnsupportedMailOperation: This transport can't search.
         """
 
     def watch(self, on_change: Callable[[], None]) -> Watch:
-        """Call *on_change* on the running event loop after mail may have come or changed. Idle costs nothing.
+        """Call *on_change* on the running event loop after mail may have arrived or changed; no polling.
 
-        May also tell of what changed nothing. Whoever asked closes it.
+        Spurious calls are possible. The caller closes the watch.
 
         Raises:
-            MailTrouble: It can't be watched.
+            MailTransportError: The mailbox can't be watched.
         """
 
     def close(self) -> None:
-        """Give up what the transport holds. A second call does nothing."""
+        """Release the transport's resources. A second call does nothing."""

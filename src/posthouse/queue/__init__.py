@@ -1,48 +1,47 @@
-"""Durable requests: what was accepted is on disk, in one order, and is carried out at most once.
+"""Durable requests: accepted requests are on disk, ordered, and executed at most once.
 
-Owns `queue.sqlite`: the contract's tables, and beside them tables of our own for the order, the agent's
-instances and the turns. Callers own what a request means and who carries it out. `open_queue` gives the
-`Queue`; one process has it open at a time, which the caller's lock on the gateway root ensures.
+Owns `queue.sqlite`: the contract's tables, and additional tables for order, agent instances and turns.
+Callers own the meaning and the execution of a request. `open_queue` returns the `Queue`. One process has
+it open at a time, which the caller's lock on the gateway root ensures.
 """
 
-from posthouse.queue.notifier import NotifierBook, Past, Poll, Settings, WakeRule, Wakes
+from posthouse.queue.notifier import NotifierHistory, NotifierStore, Poll, Settings, WakeRecord, WakeRule
 from posthouse.queue.open_database import DIED_RUNNING, set_aside_at
-from posthouse.queue.pruning import Limits
+from posthouse.queue.pruning import RetentionLimits
 from posthouse.queue.queue import (
     Accepted,
     Choice,
     Claim,
     Coalesced,
     Counts,
-    Decided,
+    EpochDecision,
+    ExecutionResult,
     Finished,
-    Found,
     Instance,
-    LeftTurn,
-    NothingToDecide,
     Queue,
+    QueuedRequest,
     QueueFull,
     QueueUnavailable,
+    RecoveryReport,
     Request,
-    Result,
-    Row,
     SetAside,
+    UnfinishedTurn,
 )
 from posthouse.queue.receipt import (
     ENDS,
     MAX_KEY_LENGTH,
-    Filter,
-    FirstAnswer,
-    Key,
-    KeyReused,
-    Page,
-    Passed,
-    PastQueue,
+    DirectPrompt,
+    IdempotencyKey,
     Receipt,
+    ReceiptFilter,
+    ReceiptList,
     Receipts,
+    ReceiptStage,
     ReceiptState,
-    Stage,
     StageName,
+    StageReached,
+    StoredResponse,
+    key_reused,
 )
 from posthouse.queue.sqlite import depth_of, open_queue
 
@@ -55,39 +54,38 @@ __all__ = [
     "Claim",
     "Coalesced",
     "Counts",
-    "Decided",
-    "Filter",
+    "DirectPrompt",
+    "EpochDecision",
+    "ExecutionResult",
     "Finished",
-    "FirstAnswer",
-    "Found",
+    "IdempotencyKey",
     "Instance",
-    "Key",
-    "KeyReused",
-    "LeftTurn",
-    "Limits",
-    "NothingToDecide",
-    "NotifierBook",
-    "Page",
-    "Passed",
-    "Past",
-    "PastQueue",
+    "NotifierHistory",
+    "NotifierStore",
     "Poll",
     "Queue",
     "QueueFull",
     "QueueUnavailable",
+    "QueuedRequest",
     "Receipt",
+    "ReceiptFilter",
+    "ReceiptList",
+    "ReceiptStage",
     "ReceiptState",
     "Receipts",
+    "RecoveryReport",
     "Request",
-    "Result",
-    "Row",
+    "RetentionLimits",
     "SetAside",
     "Settings",
-    "Stage",
     "StageName",
+    "StageReached",
+    "StoredResponse",
+    "UnfinishedTurn",
+    "WakeRecord",
     "WakeRule",
-    "Wakes",
     "depth_of",
+    "key_reused",
     "open_queue",
     "set_aside_at",
 ]

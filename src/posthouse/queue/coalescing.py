@@ -1,54 +1,54 @@
-"""Which control intents at the head of the queue are still worth carrying out. Pure.
+"""Coalesces control intents at the head of the queue. Pure.
 
-A control intent is an interrupt, or a prompt that is nothing but `/compact`, `/clear` or `/new`. Of a run of
-adjacent ones, meant for the same instance, one interrupt and the strongest context action are left.
+A control intent is an interrupt, or a prompt that consists of `/compact`, `/clear` or `/new`. A run of
+adjacent intents for the same instance is reduced to one interrupt and the strongest context action.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
-from posthouse.queue.queue import Row
+from posthouse.queue.queue import QueuedRequest
 
 INTERRUPT = "interrupt"
 PROMPT = "submit_prompt"
 REASON = "superseded_control_intent"
-#: A stronger one makes the weaker ones pointless.
+#: A stronger action supersedes the weaker ones.
 _RANKS = {"/compact": 1, "/clear": 2, "/new": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded:
-    """A row that is not carried out, because another does what it would have done."""
+    """A row that is not executed, because *by* has the same effect."""
 
-    row: Row
-    by: Row
+    row: QueuedRequest
+    by: QueuedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What becomes of the head of the queue."""
+class CoalescingPlan:
+    """How to coalesce the head of the queue."""
 
-    #: What is carried out, in that order; the first is next.
-    effective: tuple[Row, ...]
+    #: Rows to execute, in order; the first is next.
+    effective: tuple[QueuedRequest, ...]
     superseded: tuple[Superseded, ...] = ()
 
 
-def plan(rows: Iterable[Row]) -> Plan | None:
-    """The plan for accepted *rows*, oldest first; None without any.
+def plan(rows: Iterable[QueuedRequest]) -> CoalescingPlan | None:
+    """The plan for accepted *rows*, oldest first; None without rows.
 
-    Reads only as far as the first row that is no control intent, or is meant for another instance.
+    Stops reading at the first row that is not a control intent or belongs to another instance.
     """
     rest = iter(rows)
     oldest = next(rest, None)
     if oldest is None:
         return None
     if action_of(oldest) is None:
-        return Plan(effective=(oldest,))
+        return CoalescingPlan(effective=(oldest,))
     return _plan_run(list(_run(oldest, rest)))
 
 
-def action_of(row: Row) -> str | None:
+def action_of(row: QueuedRequest) -> str | None:
     """The contract's label of a control intent; None for everything else."""
     if row.defect is not None:
         return None
@@ -60,16 +60,16 @@ def action_of(row: Row) -> str | None:
     return f"{PROMPT}:{text}" if text in _RANKS else None
 
 
-def _run(oldest: Row, rest: Iterator[Row]) -> Iterator[Row]:
+def _run(oldest: QueuedRequest, rest: Iterator[QueuedRequest]) -> Iterator[QueuedRequest]:
     return chain(
         (oldest,), takewhile(lambda row: row.epoch == oldest.epoch and action_of(row) is not None, rest)
     )
 
 
-def _plan_run(run: list[Row]) -> Plan:
+def _plan_run(run: list[QueuedRequest]) -> CoalescingPlan:
     interrupts = [row for row in run if row.kind == INTERRUPT]
     contexts = [row for row in run if row.kind != INTERRUPT]
-    # Of equal ones the last wins: it is what was asked for most recently.
+    # Of equal intents the last wins: it is the most recent request.
     kept = [*interrupts[:1], *([max(contexts, key=_strength)] if contexts else [])]
     superseded = [
         Superseded(row=row, by=winner)
@@ -78,8 +78,8 @@ def _plan_run(run: list[Row]) -> Plan:
         if row is not winner
     ]
     superseded.sort(key=lambda one: one.row.sequence)
-    return Plan(effective=tuple(kept), superseded=tuple(superseded))
+    return CoalescingPlan(effective=tuple(kept), superseded=tuple(superseded))
 
 
-def _strength(row: Row) -> tuple[int, int]:
+def _strength(row: QueuedRequest) -> tuple[int, int]:
     return _RANKS[str(row.payload["prompt"]).strip()], row.sequence

@@ -1,6 +1,6 @@
-"""Idempotency keys: which request was made under which, for a day.
+"""Idempotency keys: each maps to its request for a day.
 
-Like the store's own operations: called by one thread, inside a transaction.
+Called by one thread, inside a transaction.
 """
 
 import json
@@ -9,22 +9,22 @@ from datetime import timedelta
 from typing import Any
 
 from posthouse.queue.queue import Accepted, Request
-from posthouse.queue.receipt import FirstAnswer, Key, KeyReused
+from posthouse.queue.receipt import IdempotencyKey, StoredResponse, key_reused
 from posthouse.queue.store import Store
 from posthouse.support import clock
 
-#: Whoever repeats a request does so within hours, or looks at what became of it.
+#: Clients retry within hours.
 MAX_AGE = timedelta(hours=24)
-#: The oldest go first; a client that makes a key for each request fills this in a day of hard work.
+#: The oldest are dropped first. A busy client with one key per request may reach this within a day.
 MAX_KEYS = 50_000
 _BATCH = 200
 
 
-def first_answer(store: Store, key: Key) -> FirstAnswer | None:
-    """What was answered under *key*.
+def stored_response(store: Store, key: IdempotencyKey) -> StoredResponse | None:
+    """The stored response of *key*; None when the key is new or expired.
 
     Raises:
-        KeyReused: Something else was asked under it.
+        InvalidInput: The key was used for a different request.
     """
     oldest = clock.iso_micros(clock.now() - MAX_AGE)
     found = store.run("find_key", name=key.name, oldest=oldest).fetchone()
@@ -32,40 +32,40 @@ def first_answer(store: Store, key: Key) -> FirstAnswer | None:
         return None
     fingerprint, request_id, answer = found
     if fingerprint != key.fingerprint:
-        raise KeyReused
-    return FirstAnswer(request_id=request_id, answer=None if answer is None else json.loads(answer))
+        raise key_reused()
+    return StoredResponse(request_id=request_id, answer=None if answer is None else json.loads(answer))
 
 
-def put(store: Store, request: Request, *, start: bool, key: Key) -> Accepted:
-    """Accept *request* under *key*, or give the first answer again.
+def put(store: Store, request: Request, *, start: bool, key: IdempotencyKey) -> Accepted:
+    """Accept *request* under *key*, or return the first response again.
 
     Raises:
-        KeyReused: Something else was asked under it.
+        InvalidInput: The key was used for a different request.
     """
-    if (first := find(store, key)) is not None:
+    if (first := find_accepted(store, key)) is not None:
         return first
     accepted = store.put(request, start=start)
     answer = {"accepted_at_utc": accepted.accepted_at_utc, "depth": accepted.depth, "epoch": accepted.epoch}
-    keep(store, key, accepted.request_id, answer)
+    store_key(store, key, accepted.request_id, answer)
     return accepted
 
 
-def find(store: Store, key: Key) -> Accepted | None:
-    """The first answer of a request that was queued under *key*, once more.
+def find_accepted(store: Store, key: IdempotencyKey) -> Accepted | None:
+    """The stored acceptance of the request queued under *key*; None when the key is new.
 
     Raises:
-        KeyReused: Something else was asked under it.
+        InvalidInput: The key was used for a different request.
     """
-    first = first_answer(store, key)
+    first = stored_response(store, key)
     if first is None:
         return None
     if first.answer is None or "depth" not in first.answer:
-        raise KeyReused  # it stands for a prompt that went past the queue
+        raise key_reused()  # the key belongs to a direct prompt
     return Accepted(request_id=first.request_id, is_repeat=True, **first.answer)
 
 
-def keep(store: Store, key: Key, request_id: str, answer: Mapping[str, Any] | None) -> None:
-    """Let *key* stand for *request_id*; one that expired begins anew."""
+def store_key(store: Store, key: IdempotencyKey, request_id: str, answer: Mapping[str, Any] | None) -> None:
+    """Map *key* to *request_id*, replacing an expired entry."""
     store.run(
         "put_key",
         name=key.name,
@@ -76,12 +76,12 @@ def keep(store: Store, key: Key, request_id: str, answer: Mapping[str, Any] | No
     )
 
 
-def keep_answer(store: Store, key: Key, answer: Mapping[str, Any]) -> None:
+def store_response(store: Store, key: IdempotencyKey, answer: Mapping[str, Any]) -> None:
     store.run("answer_key", name=key.name, fingerprint=key.fingerprint, answer=json.dumps(answer))
 
 
 def prune(store: Store) -> int:
-    """Drop some of what expired or is too much; how many."""
+    """Delete a batch of expired or excess keys; the number deleted."""
     oldest = clock.iso_micros(clock.now() - MAX_AGE)
     dropped = store.run("expire_keys", oldest=oldest, batch=_BATCH).rowcount
     return dropped + store.run("prune_keys", keep=MAX_KEYS, batch=_BATCH).rowcount

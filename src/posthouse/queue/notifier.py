@@ -1,4 +1,4 @@
-"""What the queue's file keeps of the mail notifier: its settings, every poll, and who was woken for what."""
+"""The mail notifier's data in the queue's database: settings, polls and wake-ups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How the notifier is set."""
+    """Settings of the notifier."""
 
     enabled: bool = False
     interval_seconds: int | None = None
@@ -37,8 +37,8 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """What the notifier did last."""
+class NotifierHistory:
+    """The last actions of the notifier."""
 
     updated_at_utc: str
     last_poll_at_utc: str | None = None
@@ -50,7 +50,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeRule:
-    """When mail wakes the agent, beyond what the contract's settings say."""
+    """When mail wakes the agent, in addition to the contract's settings."""
 
     wake: Literal["interval", "immediate"] = "interval"
     backoff_max_seconds: int | None = None
@@ -59,20 +59,20 @@ class WakeRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:
-    """One look of the notifier at the mailbox, and what it came to."""
+    """One poll of the mailbox and its outcome."""
 
     outcome: Outcome
     settings: Settings
     request_admission: str
     active_execution: str
     queue_depth: int
-    #: None: the mailbox could not be read.
+    #: None: the mailbox was unreadable.
     eligible: Sequence[Mapping[str, Any]] | None = None
     digest: str | None = None
     detail: str | None = None
-    #: What stands in the status until the next poll.
+    #: Shown in the status until the next poll.
     error: str | None = None
-    #: The messages that the enqueued prompt is about.
+    #: The messages in the enqueued prompt.
     refs: tuple[str, ...] = ()
     context_action_outcome: str | None = None
     degraded_tool_name: str | None = None
@@ -81,7 +81,7 @@ class Poll:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wakes:
+class WakeRecord:
     """How often the agent was woken for one message."""
 
     message_ref: str
@@ -91,31 +91,31 @@ class Wakes:
     is_noted: bool
 
 
-class NotifierBook(Protocol):
-    """The notifier's part of the file. A call that returns is on disk.
+class NotifierStore(Protocol):
+    """Storage of the notifier in the queue's database. Writes are on disk when a call returns.
 
-    Raises `QueueUnavailable` from every call when the disk says no; nothing was changed then.
+    Every call raises `QueueUnavailable` when the database can't be written; nothing was changed then.
     """
 
-    async def load(self) -> tuple[Settings, Past]: ...
+    async def load(self) -> tuple[Settings, NotifierHistory]: ...
 
-    async def keep(self, settings: Settings) -> None: ...
+    async def save_settings(self, settings: Settings) -> None: ...
 
     async def disable(self) -> None:
-        """Keep every setting but the interval."""
+        """Disable the notifier and clear the interval; other settings stay."""
 
-    async def record(self, poll: Poll, request: "Request | None" = None) -> "Accepted | None":
-        """Write the audit row of *poll* and, with a *request*, accept that request, both or neither."""
+    async def record_poll(self, poll: Poll, request: "Request | None" = None) -> "Accepted | None":
+        """Write the audit row of *poll* and, atomically with it, accept *request* if given."""
 
-    async def compacted(self, refs: Sequence[str]) -> None:
-        """Remember for which messages the conversation was compacted."""
+    async def record_compacted(self, refs: Sequence[str]) -> None:
+        """Record the messages for which the conversation was compacted."""
 
-    async def rule(self) -> WakeRule: ...
+    async def wake_rule(self) -> WakeRule: ...
 
-    async def keep_rule(self, rule: WakeRule) -> None: ...
+    async def save_wake_rule(self, rule: WakeRule) -> None: ...
 
-    async def wakes(self, refs: Iterable[str]) -> dict[str, Wakes]:
-        """What is known of these messages; nothing for those that nobody was woken for."""
+    async def wake_records(self, refs: Iterable[str]) -> dict[str, WakeRecord]:
+        """Wake records by message; messages without a wake-up are missing."""
 
-    async def noted(self, refs: Iterable[str]) -> None:
-        """Remember that the operator was told of these."""
+    async def record_operator_notes(self, refs: Iterable[str]) -> None:
+        """Record that the operator was notified about these messages."""

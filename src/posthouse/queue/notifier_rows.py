@@ -1,44 +1,44 @@
-"""The notifier's rows in SQLite: each call of its contract as a job of the queue's one writer."""
+"""`NotifierStore` on SQLite: each call is a job of the queue's writer thread."""
 
 import json
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from posthouse.queue.notifier import Past, Poll, Settings, WakeRule, Wakes
+from posthouse.queue.notifier import NotifierHistory, Poll, Settings, WakeRecord, WakeRule
 from posthouse.queue.queue import Accepted, Request
 from posthouse.queue.store import Store
 from posthouse.queue.writer import Writer
 from posthouse.support import clock
 
-#: Longer than any mail is waited for.
+#: Wake records older than this are deleted.
 _REMEMBERED = timedelta(days=90)
 
 
-class SqliteNotifierBook:
+class SqliteNotifierStore:
     """A `NotifierBook` in the queue's file."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    async def load(self) -> tuple[Settings, Past]:
+    async def load(self) -> tuple[Settings, NotifierHistory]:
         return await self._writer.do(_load)
 
-    async def keep(self, settings: Settings) -> None:
+    async def save_settings(self, settings: Settings) -> None:
         await self._writer.do(lambda store: _keep(store, settings))
 
     async def disable(self) -> None:
         await self._writer.do(lambda store: _run(store, "disable_notifier", now=_now()))
 
-    async def record(self, poll: Poll, request: Request | None = None) -> Accepted | None:
+    async def record_poll(self, poll: Poll, request: Request | None = None) -> Accepted | None:
         return await self._writer.do(lambda store: _record(store, poll, request))
 
-    async def compacted(self, refs: Sequence[str]) -> None:
+    async def record_compacted(self, refs: Sequence[str]) -> None:
         await self._writer.do(lambda store: _run(store, "compacted", refs=json.dumps(list(refs))))
 
-    async def rule(self) -> WakeRule:
+    async def wake_rule(self) -> WakeRule:
         return await self._writer.do(_rule)
 
-    async def keep_rule(self, rule: WakeRule) -> None:
+    async def save_wake_rule(self, rule: WakeRule) -> None:
         await self._writer.do(
             lambda store: _run(
                 store,
@@ -49,16 +49,16 @@ class SqliteNotifierBook:
             )
         )
 
-    async def wakes(self, refs: Iterable[str]) -> dict[str, Wakes]:
+    async def wake_records(self, refs: Iterable[str]) -> dict[str, WakeRecord]:
         asked = list(refs)
         return await self._writer.do(lambda store: _wakes(store, asked))
 
-    async def noted(self, refs: Iterable[str]) -> None:
+    async def record_operator_notes(self, refs: Iterable[str]) -> None:
         asked = list(refs)
         await self._writer.do(lambda store: _noted(store, asked))
 
 
-def _load(store: Store) -> tuple[Settings, Past]:
+def _load(store: Store) -> tuple[Settings, NotifierHistory]:
     row = store.run("notifier").fetchone()
     settings = Settings(
         enabled=bool(row[0]),
@@ -74,7 +74,7 @@ def _load(store: Store) -> tuple[Settings, Past]:
         notify_block_per_message_chars=row[10],
         notify_block_total_chars=row[11],
     )
-    past = Past(
+    past = NotifierHistory(
         last_poll_at_utc=row[12],
         last_notification_at_utc=row[13],
         last_notified_digest=row[14],
@@ -155,10 +155,10 @@ def _rule(store: Store) -> WakeRule:
     return WakeRule(wake=row[0], backoff_max_seconds=row[1], operator_note_after=row[2])
 
 
-def _wakes(store: Store, refs: Sequence[str]) -> dict[str, Wakes]:
+def _wakes(store: Store, refs: Sequence[str]) -> dict[str, WakeRecord]:
     found = (store.run("wakes_of", message_ref=ref).fetchone() for ref in refs)
     return {
-        row[0]: Wakes(
+        row[0]: WakeRecord(
             message_ref=row[0],
             first_at_utc=row[1],
             last_at_utc=row[2],

@@ -1,4 +1,4 @@
-"""Opening the file of a queue: with what its last user left, or anew when that can't be read."""
+"""Opens the database of a queue, recovers it after a crash, and replaces a corrupt file."""
 
 import sqlite3
 from pathlib import Path
@@ -9,40 +9,40 @@ from posthouse.queue.statements import named
 from posthouse.queue.store import Store
 from posthouse.support import clock, files
 
-#: Told to whoever asks what became of a request that ran when the gateway died.
+#: Error of a request that ran when the gateway died.
 DIED_RUNNING = "the gateway stopped while this request ran; it may have reached the agent and is not repeated"
-#: Only a foreign writer can make us wait; readers never do.
+#: Only another program's write blocks; readers do not.
 _BUSY_SECONDS = 1.0
-#: Looking through more would keep an agent waiting; what is broken there is met later, and refused then.
+#: Checking a larger file would delay the agent. Its corruption is detected at first access.
 _MAX_CHECKED_BYTES = 64 << 20
 _BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _ASIDE = ".corrupt-"
-#: The newest rows and what leads to them; a look through a long history need not stay in memory.
+#: Enough for the newest rows and their index pages; scans of a long history need not be cached.
 _CACHE_KIBIBYTES = 512
 
 
-class _Broken(Exception):
-    """The file is there and is no usable database."""
+class _CorruptDatabase(Exception):
+    """The file exists but is not a usable database."""
 
 
 def open_file(path: Path) -> tuple[sqlite3.Connection, SetAside | None]:
-    """A connection whose commits are on disk when they return. A broken file is set aside, and said to be.
+    """Open a connection with durable commits. A corrupt file is set aside and reported.
 
     Raises:
-        QueueUnavailable: The file can't be used, for a reason that another file would share.
+        QueueUnavailable: The file can't be used, and a new file would not help.
     """
     try:
         return _connect(path), None
-    except _Broken as broken:
+    except _CorruptDatabase as broken:
         aside = _set_aside(path, str(broken))
     try:
         return _connect(path), aside
-    except _Broken as broken:
+    except _CorruptDatabase as broken:
         raise QueueUnavailable(f"{path} can't be used: {broken}") from broken
 
 
 def recover(store: Store) -> list[Finished]:
-    """Fail what ran when the last process died; keep what was accepted."""
+    """Fail requests that ran when the last process died; accepted ones stay queued."""
     now = clock.iso_seconds(clock.now())
     store.run("seed_notifier", now=now)
     store.run("adopt")
@@ -55,7 +55,7 @@ def recover(store: Store) -> list[Finished]:
 
 
 def set_aside_at(path: Path) -> list[Path]:
-    """Queues that were found broken at *path* and kept, oldest first."""
+    """Corrupt queues of *path* that were set aside, oldest first."""
     kept = path.parent.glob(f"{path.name}{_ASIDE}*")
     return sorted(one for one in kept if not one.name.endswith(("-wal", "-shm")))
 
@@ -70,10 +70,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise QueueUnavailable(f"{path} can't be used: {error}") from error
     try:
         _prepare(connection, path)
-    except (sqlite3.Error, OSError, _Broken) as error:
+    except (sqlite3.Error, OSError, _CorruptDatabase) as error:
         connection.close()
-        if isinstance(error, _Broken) or is_broken(error):
-            raise _Broken(str(error)) from error
+        if isinstance(error, _CorruptDatabase) or is_corrupt(error):
+            raise _CorruptDatabase(str(error)) from error
         raise QueueUnavailable(f"{path} can't be used: {error}") from error
     return connection
 
@@ -81,7 +81,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     size = path.stat().st_size
     if size == 0:
-        # Only a new file takes this; an old one keeps its free pages and uses them again.
+        # Takes effect only in a new file; an old one reuses its free pages.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -89,20 +89,20 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if size <= _MAX_CHECKED_BYTES:
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise _Broken(verdict)
+            raise _CorruptDatabase(verdict)
     connection.executescript(named()["schema"])
     if "accepted_at_utc" not in [row[0] for row in connection.execute(named()["columns"])]:
         connection.execute(named()["add_accepted_at"])
 
 
-def is_broken(error: Exception) -> bool:
-    """Whether *error* says that the file itself is no usable database."""
+def is_corrupt(error: Exception) -> bool:
+    """Whether *error* means that the file is not a usable database."""
     return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _BROKEN
 
 
 def _set_aside(path: Path, reason: str) -> SetAside:
-    """Move the file and its journals out of the way. The database goes first: SQLite drops the journal of an
-    empty one, so that whoever dies in between starts anew all the same."""
+    """Move the file and its journals aside. The database is moved first: SQLite deletes the journal of an
+    empty database, so a crash in between leaves a clean start."""
     stamp = clock.compact(clock.now())
     kept = path.with_name(f"{path.name}{_ASIDE}{stamp}")
     number = 1

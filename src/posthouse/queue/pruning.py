@@ -1,8 +1,8 @@
-"""How much of the history is kept.
+"""Retention of the request history.
 
-Like the store's own operations: called by one thread, inside a transaction. Each call does a small part, so
-that a request which comes meanwhile does not wait for all of it. Freed pages go back to the file system
-bit by bit (`auto_vacuum = INCREMENTAL`); nobody ever waits for a VACUUM.
+Called by one thread, inside a transaction. Each call deletes a small batch, so that concurrent requests
+do not wait for all of it. Freed pages are returned to the file system in steps
+(`auto_vacuum = INCREMENTAL`); there is no full VACUUM.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from posthouse.queue import keys
 from posthouse.queue.store import Store
 from posthouse.support import clock
 
-#: Rows that one call looks at: a few milliseconds of the writer.
+#: Rows per call: a few milliseconds of the writer.
 _BATCH = 200
 _OF_REQUEST = (
     "prune_request",
@@ -22,27 +22,27 @@ _OF_REQUEST = (
     "prune_prompt",
     "prune_stages",
 )
-#: Pages that one call gives back.
+#: Pages returned per call.
 _PAGES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What of the finished requests is kept."""
+class RetentionLimits:
+    """Retention limits for finished requests and audit rows."""
 
-    #: Beyond so many nobody scrolls, and the file would only grow.
+    #: At most this many, whatever their age.
     max_finished: int = 10_000
-    #: Somebody who comes back from a holiday still finds what happened.
+    #: Covers an absence of some weeks.
     max_age: timedelta = timedelta(days=30)
-    #: Kept whatever their age: a clock that jumps ahead makes everything old.
+    #: Kept whatever their age: a clock jump ahead would expire everything.
     min_finished: int = 1_000
-    #: Rows of the notifier's audit, one for each poll; of those beyond `min_audit`, only the younger.
+    #: Audit rows of the notifier, one per poll. Beyond `min_audit`, rows older than `max_age` are deleted.
     max_audit: int = 10_000
     min_audit: int = 1_000
 
 
-def prune(store: Store, limits: Limits, *, now: datetime) -> int:
-    """Drop a part of what is beyond *limits*; the number of rows dropped."""
+def prune(store: Store, limits: RetentionLimits, *, now: datetime) -> int:
+    """Delete a batch of rows beyond *limits*; the number deleted."""
     many, few = (_cutoff(store, keep) for keep in (limits.max_finished, limits.min_finished))
     before = clock.iso_seconds(now - limits.max_age)
     doomed = [row[0] for row in store.run("prunable", many=many, few=few, before=before, batch=_BATCH)]
@@ -55,7 +55,7 @@ def prune(store: Store, limits: Limits, *, now: datetime) -> int:
     return len(doomed) + audits + keys.prune(store)
 
 
-def give_back(store: Store) -> None:
+def release_pages(store: Store) -> None:
     """Return some free pages to the file system."""
     (free,) = store.run("free_pages").fetchone()
     for _ in range(min(free, _PAGES)):
@@ -63,6 +63,6 @@ def give_back(store: Store) -> None:
 
 
 def _cutoff(store: Store, keep: int) -> int:
-    """The sequence of the oldest of the newest *keep* finished requests; 0 while there are fewer."""
+    """The lowest sequence among the newest *keep* finished requests; 0 while there are fewer."""
     found = store.run("oldest_kept", keep=keep).fetchone()
     return 0 if found is None else int(found[0])

@@ -1,54 +1,48 @@
-"""The contract of the queue, and the values that go through it."""
+"""The interface of the queue and its value types."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from posthouse.errors import Conflict, Unavailable
-from posthouse.queue.notifier import NotifierBook
+from posthouse.errors import Unavailable
+from posthouse.queue.notifier import NotifierStore
 
 if TYPE_CHECKING:
-    from posthouse.queue.receipt import Key, Receipts
+    from posthouse.queue.receipt import IdempotencyKey, Receipts
 
 State = Literal["accepted", "running", "completed", "failed", "coalesced"]
-#: What somebody may decide about work that waits for an agent which was replaced.
+#: What to do with requests that wait for a replaced agent.
 Choice = Literal["replay", "discard"]
-#: How a replaced agent's epoch was decided: by somebody, or by our own relaunch with nothing waiting.
+#: How an epoch was decided: explicitly, or by a known relaunch with no waiting requests.
 Decision = Literal["replay", "discard", "relaunch"]
 
 
 class QueueUnavailable(Unavailable):
-    """The disk said no. Nothing of the request was kept."""
+    """The database can't be written. Nothing was stored."""
 
     code = "queue_unavailable"
 
 
 class QueueFull(Unavailable):
-    """Too much waits already. Nothing of the request was kept."""
+    """Too many requests wait. Nothing was stored."""
 
     code = "queue_full"
 
 
-class NothingToDecide(Conflict):
-    """The agent's current instance is decided already, or there is none."""
-
-    code = "nothing_to_decide"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked, before it is accepted."""
+    """A request before it is accepted."""
 
     kind: str
     payload: Mapping[str, Any]
-    #: The agent instance it is meant for. Another one gets it only if somebody decides so.
+    #: The target agent instance. Another instance gets it only after an explicit replay decision.
     epoch: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One request that is on disk and not finished."""
+class QueuedRequest:
+    """One unfinished request on disk."""
 
     sequence: int
     request_id: str
@@ -57,7 +51,7 @@ class Row:
     state: State
     #: The agent instance it was accepted for.
     epoch: int
-    #: The agent instance that may carry it out: a newer one after a replay was decided.
+    #: The agent instance that may execute it: a newer one after a replay decision.
     carrier: int
     #: Why its payload can't be read; None when it can.
     defect: str | None = None
@@ -65,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """The proof that a request is on disk."""
+    """Confirms that a request is on disk."""
 
     request_id: str
     accepted_at_utc: str
@@ -73,17 +67,17 @@ class Accepted:
     depth: int
     #: The agent instance it was accepted for.
     epoch: int
-    #: It was accepted before, under the same key; nothing new was.
+    #: The request was accepted before under the same key; no new one was.
     is_repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coalesced:
-    """Control intents that were dropped because others do what they would have done."""
+    """Control intents that were dropped because others supersede them."""
 
     coalesced_at_utc: str
     request_ids: tuple[str, ...]
-    #: What is left of the run, by id, and what it does in the order of execution.
+    #: The remaining requests sorted by id, and their actions in order of execution.
     effective_request_ids: tuple[str, ...]
     effective_actions: tuple[str, ...]
     next_request_id: str
@@ -91,36 +85,36 @@ class Coalesced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What became of an attempt to take a request."""
+    """Result of an attempt to claim a request."""
 
-    #: False: it is not the next one (any more), and nobody took anything.
+    #: False: it is not the next request (any more), and nothing was claimed.
     is_taken: bool
     coalesced: Coalesced | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ExecutionResult:
     """How a request ended."""
 
     state: Literal["completed", "failed"]
-    #: Why it failed, for a person.
+    #: Human-readable reason of a failure.
     error: str | None = None
-    #: Its turn was left running, and its outcome is not known yet.
+    #: The turn still runs, and its outcome is not known yet.
     turn_goes_on: bool = False
-    #: What its receipt says from now on, unless more was told already; None: its turn goes on in a TUI.
+    #: The end to record in its receipt, unless it has a proven end; None: its turn continues in a TUI.
     ends_as: Literal["completed", "failed", "unknown"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """A request that just ended, as its row tells it."""
+    """A request that just ended, from its row."""
 
     request_id: str
     state: Literal["completed", "failed"]
     error: str | None
-    #: What the contract keeps of a completed request.
+    #: The contract's result of a completed request.
     result: Mapping[str, Any] | None = None
-    #: What its receipt says; None: its turn goes on in a TUI.
+    #: The end in its receipt; None: its turn continues in a TUI.
     ends_as: Literal["completed", "failed", "cancelled", "unknown"] | None = None
 
 
@@ -142,26 +136,26 @@ class Instance:
 
     epoch: int
     instance_id: str
-    #: Whether work may be given to it. One that nobody decided about gets none.
+    #: Whether it may execute requests. An undecided instance gets none.
     is_decided: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
-    """What was decided about the current instance, and which waiting requests that concerned."""
+class EpochDecision:
+    """A decision about the current instance and the affected requests."""
 
     decision: Decision
     instance: Instance
     decided_at_utc: str
-    #: Replayed or discarded, in their order.
+    #: Replayed or discarded requests, in order.
     request_ids: tuple[str, ...] = ()
     #: Why the discarded ones failed.
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftTurn:
-    """A headless turn that was begun for a request, and whose end nobody has recorded."""
+class UnfinishedTurn:
+    """A headless turn that began for a request and has no recorded end."""
 
     request_id: str
     turn_id: str
@@ -169,17 +163,17 @@ class LeftTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """A queue that could not be read, kept for whoever wants to look at it."""
+    """A corrupt queue file that was kept for inspection."""
 
     kept_as: Path
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What was found when the queue was opened."""
+class RecoveryReport:
+    """Result of the recovery when the queue was opened."""
 
-    #: Requests that ran when the last process died; they are failed now.
+    #: Requests that ran when the last process died; they are marked failed.
     failed: Sequence[Finished] = ()
     set_aside: SetAside | None = None
 
@@ -187,99 +181,101 @@ class Found:
 class Queue(Protocol):
     """The requests of one session.
 
-    A call that returns is on disk; a call that raises `QueueUnavailable` changed nothing.
+    Writes are on disk when a call returns; a call that raises `QueueUnavailable` changed nothing.
     """
 
     @property
     def counts(self) -> Counts:
-        """What is open. Costs nothing."""
+        """Open requests, from memory."""
 
     async def problem(self) -> str | None:
-        """Why nothing can be written now; None when it can. Writes only when the last write was refused."""
+        """Why the database can't be written; None when it can. Tests a write only after a refused one."""
 
     @property
-    def found(self) -> Found:
-        """What opening it found."""
+    def recovery(self) -> RecoveryReport:
+        """Result of the recovery at opening."""
 
     @property
     def receipts(self) -> "Receipts":
-        """What became of everything that was asked."""
+        """Receipts of all requests and direct prompts."""
 
     @property
-    def notifier(self) -> NotifierBook:
-        """What the same file keeps of the mail notifier."""
+    def notifier(self) -> NotifierStore:
+        """The mail notifier's data in the same database."""
 
-    async def put(self, request: Request, *, start: bool = False, key: "Key | None" = None) -> Accepted:
-        """Accept *request* behind all earlier ones; with *start* it is running at once.
+    async def put(
+        self, request: Request, *, start: bool = False, key: "IdempotencyKey | None" = None
+    ) -> Accepted:
+        """Append *request* to the queue; with *start* it is running at once.
 
-        Under a *key* that was used before, the first answer is given again and nothing is accepted.
+        A repeated *key* returns the first response and accepts nothing.
 
-        A process that dies before this returns may or may not have accepted it.
-
-        Raises:
-            QueueFull: Too much waits. What starts at once does not wait, and is always taken.
-            KeyReused: Something else was asked under the key.
-        """
-
-    async def repeated(self, key: "Key") -> Accepted | None:
-        """The first answer under *key*; None when it is new.
+        After a crash before this returns, the request may or may not have been accepted.
 
         Raises:
-            KeyReused: Something else was asked under it.
+            QueueFull: Too many requests wait. With *start* the limit does not apply.
+            InvalidInput: The key was used for a different request.
         """
 
-    async def next(self) -> Row | None:
-        """The request that is carried out next, whoever may carry it out. Nothing changes."""
+    async def find_accepted(self, key: "IdempotencyKey") -> Accepted | None:
+        """The first response under *key*; None when the key is new.
+
+        Raises:
+            InvalidInput: The key was used for a different request.
+        """
+
+    async def next(self) -> QueuedRequest | None:
+        """The next request to execute, for any instance. Read-only."""
 
     async def claim(self, request_id: str, *, turn_id: str | None = None) -> Claim:
-        """Take the next request for carrying it out, if it is still *request_id*.
+        """Claim the next request for execution, if it is still *request_id*.
 
-        Control intents at the head of the queue are coalesced in the same step. *turn_id* names the
-        headless turn that will carry it out; it is on disk before that turn begins.
+        Control intents at the head of the queue are coalesced in the same transaction. *turn_id* names the
+        headless turn that will execute the request; it is on disk before that turn begins.
         """
 
     async def release(self, request_id: str) -> bool:
-        """Give a claimed request back, in its old place. False: it was not running."""
+        """Return a claimed request to its old position. False: it was not running."""
 
-    async def finish(self, request_id: str, result: Result) -> Finished | None:
-        """End a running request. None: it was not running, and stays what it was."""
+    async def finish(self, request_id: str, result: ExecutionResult) -> Finished | None:
+        """End a running request. None: it was not running and is unchanged."""
 
     async def refuse(
         self, request_id: str, error: str, *, ends_as: Literal["failed", "cancelled"] = "failed"
     ) -> Finished | None:
-        """Fail a request that waits. None: it does not wait, and stays what it was."""
+        """Fail a waiting request. None: it was not waiting and is unchanged."""
 
     async def latest_instance(self) -> Instance | None:
-        """The agent instance that was observed last; None before the first."""
+        """The agent instance observed last; None before the first."""
 
-    async def observe(self, instance_id: str, *, is_known: bool) -> tuple[Instance, Decided | None]:
-        """Record which agent instance stands behind the session now; a new one gets a new epoch.
+    async def observe(self, instance_id: str, *, is_known: bool) -> tuple[Instance, EpochDecision | None]:
+        """Record the session's current agent instance. A new one gets a new epoch.
 
-        The first ever is decided. A later one is decided when it *is_known* to be our own relaunch
-        and no request waits for an older one; otherwise it stays undecided until `decide`.
+        The first instance is decided. A later one is decided when it *is_known* to be a relaunch by
+        posthouse and no request waits; otherwise it is undecided until `decide`.
         """
 
-    async def decide(self, choice: Choice) -> Decided:
-        """Decide about the current instance: it is given what waits, or what waits is failed.
+    async def decide(self, choice: Choice) -> EpochDecision:
+        """Decide about the current instance: it gets the waiting requests, or they are failed.
 
         Raises:
-            NothingToDecide: It is decided already.
+            Conflict: The instance is decided already, or there is none.
         """
 
     async def open_turn_id(self) -> str | None:
-        """The turn of the oldest open prompt that has one: begun already, or named by its caller."""
+        """The turn of the oldest open prompt that has one, begun or named by its caller."""
 
-    async def left_turns(self) -> list[LeftTurn]:
-        """Turns of requests that are over, whose end was never recorded."""
+    async def unfinished_turns(self) -> list[UnfinishedTurn]:
+        """Turns without a recorded end whose requests are finished."""
 
     async def record_turn(self, request_id: str, outcome: str) -> Finished | None:
-        """Record how a left turn ended, also in its failed request's reason, which is returned.
+        """Record the outcome of an unfinished turn and add it to the error of its failed request.
 
-        None: its end was recorded before.
+        None: the end was recorded before.
         """
 
     async def prune(self) -> int:
-        """Drop some of the history that is beyond its limits; how much was dropped. 0: nothing is left to."""
+        """Delete a batch of history beyond the limits; the number of rows. 0: nothing is left to delete."""
 
     async def close(self) -> None:
-        """Finish what was asked for and let go of the file. Later calls fail."""
+        """Finish pending calls and close the file. Later calls fail."""

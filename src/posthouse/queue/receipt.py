@@ -1,8 +1,8 @@
-"""What became of a prompt: the stages it has passed, and the state that follows from them.
+"""Receipts: the stages a prompt has reached, and the state derived from them.
 
-A prompt is accepted, started (somebody took it to the agent), typed, submitted, acknowledged (the agent's own
-word), and ends. Which of the middle stages there are depends on the agent: nothing is typed for a headless
-turn. `unknown` is no end: evidence that comes later is believed.
+A prompt is accepted, started (its delivery began), typed, submitted, acknowledged (the agent confirmed it),
+and ends. The middle stages depend on the agent: nothing is typed for a headless turn. `unknown` is not an
+end: later evidence replaces it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,56 +31,53 @@ ReceiptState = Literal[
 End = Literal["completed", "failed", "interrupted", "cancelled", "coalesced"]
 
 ENDS: tuple[End, ...] = ("completed", "failed", "interrupted", "cancelled", "coalesced")
-#: The order in which stages are passed; a wait for one is over when a later one is reached.
+#: Order of the stages. A wait for one ends when a later one is reached.
 PROGRESS: tuple[StageName, ...] = ("accepted", "started", "typed", "submitted", "acknowledged")
 
-#: Of a key, in characters. Long enough for a UUID with a name before it.
+#: In characters: a UUID with a prefix fits.
 MAX_KEY_LENGTH = 255
 
 
-class KeyReused(InvalidInput):
-    """Another request was made under the same idempotency key."""
-
-    code = "idempotency_key_reused"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this Idempotency-Key was used for another request; a new request needs a key of its own"
-        )
+def key_reused() -> InvalidInput:
+    """The error for an idempotency key that was used for a different request."""
+    return InvalidInput(
+        "this Idempotency-Key was used for another request; a new request needs a key of its own",
+        code="idempotency_key_reused",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """What makes a repeated request the same request."""
+class IdempotencyKey:
+    """Identifies a repeated request."""
 
     name: str
-    #: A digest of what was asked; another one under the same name is refused.
+    #: A digest of the request; a different one under the same name is refused.
     fingerprint: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstAnswer:
-    """What the first request under a key was answered."""
+class StoredResponse:
+    """The response to the first request under a key."""
 
     request_id: str
-    #: None: it was accepted, and nobody knows what its caller was told.
+    #: None: the request was accepted, but its response was not stored.
     answer: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """Something that a prompt has passed."""
+class ReceiptStage:
+    """One stage that a prompt has reached."""
 
     name: StageName
-    #: With its fraction of a second.
+    #: With microseconds.
     at_utc: str
-    #: `evidence`: how it is known; with an end also what came of it, as far as that is known.
+    #: `evidence` is the source; an end also has the outcome, as far as it is known.
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """Everything on disk about one prompt or interrupt, whichever way it came."""
+    """Everything on disk about one prompt or interrupt, queued or direct."""
 
     sequence: int
     request_id: str
@@ -88,23 +85,23 @@ class Receipt:
     payload: Mapping[str, Any]
     epoch: int
     accepted_at_utc: str
-    #: The contract's row; None for what went past the queue.
+    #: State of the contract's row; None for a direct prompt.
     row_state: State | None
     error: str | None
     turn_id: str | None
-    stages: tuple[Stage, ...]
+    stages: tuple[ReceiptStage, ...]
 
-    def stage(self, name: StageName) -> Stage | None:
+    def stage(self, name: StageName) -> ReceiptStage | None:
         return next((stage for stage in self.stages if stage.name == name), None)
 
     @property
-    def end(self) -> Stage | None:
-        """Its proven end; None before that."""
+    def end(self) -> ReceiptStage | None:
+        """The proven end; None before that."""
         return next((stage for stage in self.stages if stage.name in ENDS), None)
 
     @property
     def state(self) -> ReceiptState:
-        """What follows from the stages; for a row of another implementation, from the row."""
+        """The state derived from the stages; for a row of another implementation, from the row."""
         for end in ENDS:
             if self.stage(end) is not None:
                 return end
@@ -115,7 +112,7 @@ class Receipt:
         return self.row_state or "accepted"
 
     def has_reached(self, name: StageName | None) -> bool:
-        """Whether it has passed *name*, or can't any more; None asks for the end."""
+        """Whether *name* was reached or can't be reached any more; None means the end."""
         if self.state not in ("accepted", "running"):
             return True
         if name not in PROGRESS:
@@ -125,8 +122,8 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastQueue:
-    """A prompt that goes to the agent past the queue."""
+class DirectPrompt:
+    """A prompt that is delivered without the queue."""
 
     kind: Literal["control_prompt", "reminder"]
     payload: Mapping[str, Any]
@@ -134,75 +131,75 @@ class PastQueue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    """A stage that a prompt has passed just now."""
+class StageReached:
+    """A stage that a prompt has just reached."""
 
     request_id: str
-    stage: Stage
+    stage: ReceiptStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which receipts somebody wants to see, newest first."""
+class ReceiptFilter:
+    """Selects receipts, newest first."""
 
     state: ReceiptState | None = None
     kind: str | None = None
     #: Accepted at or after this time.
     since_utc: str | None = None
-    #: Below this sequence: where the last page ended.
+    #: Only below this sequence, which is the cursor of the previous page.
     before: int | None = None
     limit: int = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """A part of the receipts."""
+class ReceiptList:
+    """One page of receipts."""
 
     receipts: Sequence[Receipt]
-    #: Where the next page begins; None: this was the last.
+    #: Cursor of the next page; None: this is the last page.
     next_before: int | None
 
 
 class Receipts(Protocol):
-    """What became of everything that was asked.
+    """Receipts of all requests and direct prompts.
 
-    A call that returns is on disk; a call that raises `QueueUnavailable` changed nothing.
+    Writes are on disk when a call returns; a call that raises `QueueUnavailable` changed nothing.
     """
 
-    async def accept(self, prompt: PastQueue, *, key: Key | None = None) -> str:
-        """Begin the receipt of a prompt that goes past the queue; its request id.
+    async def accept(self, prompt: DirectPrompt, *, key: IdempotencyKey | None = None) -> str:
+        """Create the receipt of a direct prompt; its request id.
 
         Raises:
-            KeyReused: The key has a request already; nothing was accepted.
+            InvalidInput: The key has a request already; nothing was accepted.
         """
 
     async def start(self, request_id: str, *, turn_id: str | None = None) -> bool:
-        """Record that a prompt past the queue is now given to the agent. False: it was taken back."""
+        """Record that the delivery of a direct prompt begins. False: it was cancelled."""
 
     async def cancel(self, request_id: str) -> bool:
-        """Take back a prompt past the queue that has not started. False: it has, and nothing was changed."""
+        """Cancel a direct prompt. False: it has started, and nothing was changed."""
 
-    async def put_back(self, request_id: str) -> None:
-        """Nothing of it reached the agent: it has not started after all."""
+    async def undo_start(self, request_id: str) -> None:
+        """Remove the start of a prompt of which nothing reached the agent."""
 
-    async def pass_(self, passed: Sequence[Passed]) -> None:
-        """Record stages. What is recorded already stays; nothing comes after an end."""
+    async def record(self, passed: Sequence[StageReached]) -> None:
+        """Record stages. Recorded stages stay, and nothing is added after an end."""
 
     async def read(self, request_id: str) -> Receipt | None:
-        """One receipt; None when there is none (any more)."""
+        """One receipt; None when it is unknown or was pruned."""
 
-    async def page(self, wanted: Filter) -> Page:
-        """The newest receipts that fit."""
+    async def page(self, wanted: ReceiptFilter) -> ReceiptList:
+        """The newest receipts that match."""
 
-    async def unended(self) -> list[Receipt]:
-        """Prompts that the agent was given and whose end was never seen, oldest first."""
+    async def unfinished(self) -> list[Receipt]:
+        """Prompts that were given to the agent and have no recorded end, oldest first."""
 
-    async def first_answer(self, key: Key) -> FirstAnswer | None:
-        """What was answered under *key*; None when it is new or has expired.
+    async def stored_response(self, key: IdempotencyKey) -> StoredResponse | None:
+        """The stored response of *key*; None when the key is new or expired.
 
         Raises:
-            KeyReused: Something else was asked under it.
+            InvalidInput: The key was used for a different request.
         """
 
-    async def keep_answer(self, key: Key, answer: Mapping[str, Any]) -> None:
-        """Keep what the first request under *key* was answered, for whoever repeats it."""
+    async def store_response(self, key: IdempotencyKey, answer: Mapping[str, Any]) -> None:
+        """Store the response to the first request under *key* for its repeats."""

@@ -1,4 +1,4 @@
-"""The queue on SQLite: the contract's calls as jobs of one writer."""
+"""`Queue` on SQLite: each call is a job of the writer thread."""
 
 import asyncio
 import sqlite3
@@ -7,25 +7,25 @@ from pathlib import Path
 from typing import Literal
 
 from posthouse.queue import epochs, keys, open_database, pruning, turns
-from posthouse.queue.notifier import NotifierBook
-from posthouse.queue.notifier_rows import SqliteNotifierBook
-from posthouse.queue.pruning import Limits
+from posthouse.queue.notifier import NotifierStore
+from posthouse.queue.notifier_rows import SqliteNotifierStore
+from posthouse.queue.pruning import RetentionLimits
 from posthouse.queue.queue import (
     Accepted,
     Choice,
     Claim,
     Counts,
-    Decided,
+    EpochDecision,
+    ExecutionResult,
     Finished,
-    Found,
     Instance,
-    LeftTurn,
+    QueuedRequest,
     QueueUnavailable,
+    RecoveryReport,
     Request,
-    Result,
-    Row,
+    UnfinishedTurn,
 )
-from posthouse.queue.receipt import Key
+from posthouse.queue.receipt import IdempotencyKey
 from posthouse.queue.receipts import SqliteReceipts
 from posthouse.queue.statements import named
 from posthouse.queue.store import MAX_WAITING, Store
@@ -36,12 +36,12 @@ from posthouse.support import clock
 class SqliteQueue:
     """A `Queue` in one file."""
 
-    def __init__(self, writer: Writer, found: Found, limits: Limits) -> None:
+    def __init__(self, writer: Writer, found: RecoveryReport, limits: RetentionLimits) -> None:
         self._writer = writer
         self._limits = limits
-        self.found = found
+        self.recovery = found
         self.receipts = SqliteReceipts(writer)
-        self.notifier: NotifierBook = SqliteNotifierBook(writer)
+        self.notifier: NotifierStore = SqliteNotifierStore(writer)
 
     @property
     def counts(self) -> Counts:
@@ -56,15 +56,17 @@ class SqliteQueue:
             return str(error)
         return None
 
-    async def put(self, request: Request, *, start: bool = False, key: Key | None = None) -> Accepted:
+    async def put(
+        self, request: Request, *, start: bool = False, key: IdempotencyKey | None = None
+    ) -> Accepted:
         if key is not None:
             return await self._writer.do(lambda store: keys.put(store, request, start=start, key=key))
         return await self._writer.do(lambda store: store.put(request, start=start))
 
-    async def repeated(self, key: Key) -> Accepted | None:
-        return await self._writer.do(lambda store: keys.find(store, key))
+    async def find_accepted(self, key: IdempotencyKey) -> Accepted | None:
+        return await self._writer.do(lambda store: keys.find_accepted(store, key))
 
-    async def next(self) -> Row | None:
+    async def next(self) -> QueuedRequest | None:
         return await self._writer.do(Store.next)
 
     async def claim(self, request_id: str, *, turn_id: str | None = None) -> Claim:
@@ -73,7 +75,7 @@ class SqliteQueue:
     async def release(self, request_id: str) -> bool:
         return await self._writer.do(lambda store: store.release(request_id))
 
-    async def finish(self, request_id: str, result: Result) -> Finished | None:
+    async def finish(self, request_id: str, result: ExecutionResult) -> Finished | None:
         return await self._writer.do(lambda store: store.finish(request_id, result))
 
     async def refuse(
@@ -84,17 +86,17 @@ class SqliteQueue:
     async def latest_instance(self) -> Instance | None:
         return await self._writer.do(epochs.latest)
 
-    async def observe(self, instance_id: str, *, is_known: bool) -> tuple[Instance, Decided | None]:
+    async def observe(self, instance_id: str, *, is_known: bool) -> tuple[Instance, EpochDecision | None]:
         return await self._writer.do(lambda store: epochs.observe(store, instance_id, is_known=is_known))
 
-    async def decide(self, choice: Choice) -> Decided:
+    async def decide(self, choice: Choice) -> EpochDecision:
         return await self._writer.do(lambda store: epochs.decide(store, choice))
 
     async def open_turn_id(self) -> str | None:
         return await self._writer.do(turns.open_id)
 
-    async def left_turns(self) -> list[LeftTurn]:
-        return await self._writer.do(turns.left)
+    async def unfinished_turns(self) -> list[UnfinishedTurn]:
+        return await self._writer.do(turns.unfinished)
 
     async def record_turn(self, request_id: str, outcome: str) -> Finished | None:
         return await self._writer.do(lambda store: turns.record(store, request_id, outcome))
@@ -102,7 +104,7 @@ class SqliteQueue:
     async def prune(self) -> int:
         dropped = await self._writer.do(lambda store: pruning.prune(store, self._limits, now=clock.now()))
         if dropped:
-            await self._writer.do(pruning.give_back)
+            await self._writer.do(pruning.release_pages)
         return dropped
 
     async def close(self) -> None:
@@ -110,16 +112,16 @@ class SqliteQueue:
 
 
 async def open_queue(
-    path: Path, *, max_waiting: int = MAX_WAITING, limits: Limits | None = None
+    path: Path, *, max_waiting: int = MAX_WAITING, limits: RetentionLimits | None = None
 ) -> SqliteQueue:
-    """Open the queue at *path*, creating it if need be, with last time's running requests failed.
+    """Open or create the queue at *path* and fail requests that ran when the last process died.
 
-    A file that is broken is set aside and a new one begun; `found` tells.
+    A corrupt file is set aside and replaced by a new one; `recovery` reports it.
 
     Raises:
         QueueUnavailable: The file can't be used.
     """
-    # Looking through a long file takes a while, and other gateways may live in this loop.
+    # Checking a large file is slow, and other gateways may share this event loop.
     connection, set_aside = await asyncio.to_thread(open_database.open_file, path)
     writer = Writer(connection, Store(connection, max_waiting=max_waiting))
     try:
@@ -127,22 +129,24 @@ async def open_queue(
     except QueueUnavailable:
         await writer.close()
         raise
-    return SqliteQueue(writer, Found(failed=tuple(failed), set_aside=set_aside), limits or Limits())
+    return SqliteQueue(
+        writer, RecoveryReport(failed=tuple(failed), set_aside=set_aside), limits or RetentionLimits()
+    )
 
 
 def depth_of(path: Path) -> int:
-    """How many requests wait in a queue that no gateway has open; 0 when there is none to read."""
+    """Number of open requests in a queue that no gateway has open; 0 when it is missing or unreadable."""
     if not path.exists():
         return 0
     try:
-        # For reading alone, SQLite would wait for the other end of a named pipe.
+        # In read-only mode SQLite would block on a named pipe.
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
             return sum(connection.execute(named()["count"]).fetchone())
     except sqlite3.Error:
-        return 0  # the next gateway says what is wrong with it
+        return 0  # the next gateway reports the problem
 
 
 def _check_write(store: Store) -> None:
-    """Have the next commit write a page, so that it shows whether the disk takes one."""
+    """Make the next commit write a page, which tests whether the disk is writable."""
     store.run("check_write")
     store.run("end_write_check")

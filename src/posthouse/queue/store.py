@@ -1,4 +1,4 @@
-"""The queue's rows in SQLite: what each operation does to one connection.
+"""The queue's rows in SQLite: each operation on one connection.
 
 Called by one thread at a time, inside a transaction that the caller begins and commits.
 """
@@ -18,19 +18,19 @@ from posthouse.queue.queue import (
     Claim,
     Coalesced,
     Counts,
+    ExecutionResult,
     Finished,
+    QueuedRequest,
     QueueFull,
     Request,
-    Result,
-    Row,
 )
 from posthouse.queue.receipt import ENDS, StageName
 from posthouse.queue.statements import named
 from posthouse.support import clock, ids
 
-#: More than anybody waits for; a caller that goes round in a loop is stopped before the disk is.
+#: Stops a caller in an endless loop before it fills the disk.
 MAX_WAITING = 20_000
-#: As the contract has it: it becomes the name of a folder.
+#: From the contract: a turn id becomes a folder name.
 _TURN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -44,14 +44,14 @@ class Store:
         self.counts = Counts()
 
     def run(self, statement: str, **parameters: object) -> sqlite3.Cursor:
-        """Send the statement of that name."""
+        """Execute the statement of that name."""
         return self._connection.execute(named()[statement], parameters)
 
     def recount(self) -> None:
-        """Learn the counts from the rows again."""
+        """Recompute the counts from the rows."""
         self.counts = Counts(*self.run("count").fetchone())
 
-    def stage(
+    def record_stage(
         self,
         request_id: str,
         name: StageName,
@@ -59,7 +59,7 @@ class Store:
         at_utc: str | None = None,
         detail: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record that a prompt has passed a stage."""
+        """Record that a prompt has reached a stage."""
         is_last = name in ENDS or name == "unknown"
         self.run(
             "last_stage" if is_last else "stage",
@@ -90,13 +90,13 @@ class Store:
         )
         self.run("put_order", request_id=request_id, at=clock.iso_micros(moment))
         if start:
-            self.stage(request_id, "started", at_utc=clock.iso_micros(moment))
+            self.record_stage(request_id, "started", at_utc=clock.iso_micros(moment))
         self._count(accepted=0 if start else 1, running=1 if start else 0)
         return Accepted(
             request_id=request_id, accepted_at_utc=now, depth=self.counts.depth, epoch=request.epoch
         )
 
-    def next(self) -> Row | None:
+    def next(self) -> QueuedRequest | None:
         planned = coalescing.plan(self._accepted())
         return None if planned is None else planned.effective[0]
 
@@ -108,7 +108,7 @@ class Store:
         if planned.effective[0].request_id != request_id:
             return Claim(is_taken=False, coalesced=coalesced)
         self.run("claim", request_id=request_id, now=_now())
-        self.stage(request_id, "started")
+        self.record_stage(request_id, "started")
         if turn_id is not None:
             self.run("link_turn", request_id=request_id, turn_id=turn_id)
         self._count(accepted=-1, running=1)
@@ -122,7 +122,7 @@ class Store:
             self._count(accepted=1, running=-1)
         return given
 
-    def finish(self, request_id: str, result: Result) -> Finished | None:
+    def finish(self, request_id: str, result: ExecutionResult) -> Finished | None:
         running = self.run("kind_of_running", request_id=request_id).fetchone()
         if running is None:
             return None
@@ -138,7 +138,7 @@ class Store:
         )
         self.run("finish_order", request_id=request_id)
         if result.ends_as is not None:
-            self.stage(request_id, result.ends_as)
+            self.record_stage(request_id, result.ends_as)
         if not result.turn_goes_on:
             self.run("end_turn", request_id=request_id, outcome=result.state, now=now)
         self._count(running=-1)
@@ -161,23 +161,23 @@ class Store:
     def fail(
         self, request_id: str, error: str, *, ends_as: Literal["failed", "cancelled", "unknown"] = "failed"
     ) -> Finished:
-        """End an open request that nobody carries out. The caller counts."""
-        self.stage(request_id, ends_as)
+        """Fail an open request that is not being executed. The caller updates the counts."""
+        self.record_stage(request_id, ends_as)
         self.run("fail", request_id=request_id, now=_now(), error=error)
         self.run("finish_order", request_id=request_id)
         return Finished(request_id=request_id, state="failed", error=error, ends_as=ends_as)
 
-    def _accepted(self) -> Iterator[Row]:
-        """Accepted requests from the oldest on. Read only as far as somebody looks."""
+    def _accepted(self) -> Iterator[QueuedRequest]:
+        """Accepted requests, oldest first, read lazily."""
         cursor = self.run("accepted")
         try:
             for sequence, request_id, kind, payload, state, epoch, carrier in cursor:
                 read, defect = payload_of(payload)
                 if not _is_epoch(epoch) or not _is_epoch(carrier):
-                    # Of no instance, so that it waits for none before it fails.
+                    # Epoch 0 belongs to no instance, so the row fails without waiting for one.
                     epoch = carrier = 0
                     defect = "managed_agent_instance_epoch is not the number of an agent instance"
-                yield Row(
+                yield QueuedRequest(
                     sequence=sequence,
                     request_id=request_id,
                     kind=text_of(kind),
@@ -190,7 +190,7 @@ class Store:
         finally:
             cursor.close()
 
-    def _coalesce(self, planned: coalescing.Plan) -> Coalesced:
+    def _coalesce(self, planned: coalescing.CoalescingPlan) -> Coalesced:
         now = _now()
         actions = tuple(str(coalescing.action_of(row)) for row in planned.effective)
         for one in planned.superseded:
@@ -201,10 +201,12 @@ class Store:
                 "effective_actions": actions,
                 "original_action": coalescing.action_of(one.row),
             }
-            told = json.dumps(result, sort_keys=True)
-            self.run("coalesce", request_id=one.row.request_id, now=now, result=told)
+            encoded = json.dumps(result, sort_keys=True)
+            self.run("coalesce", request_id=one.row.request_id, now=now, result=encoded)
             self.run("finish_order", request_id=one.row.request_id)
-            self.stage(one.row.request_id, "coalesced", detail={"evidence": {"into": one.by.request_id}})
+            self.record_stage(
+                one.row.request_id, "coalesced", detail={"evidence": {"into": one.by.request_id}}
+            )
         self._count(accepted=-len(planned.superseded))
         return Coalesced(
             coalesced_at_utc=now,
@@ -219,12 +221,12 @@ class Store:
 
 
 def text_of(content: bytes) -> str:
-    """A column that another program may have written, as text that is shown to people."""
+    """Text of a column that another program may have written; invalid bytes are replaced."""
     return content.decode(errors="replace")
 
 
 def payload_of(text: str | bytes) -> tuple[Mapping[str, Any], str | None]:
-    """The payload of a row, and why it can't be read, in which case the payload is empty."""
+    """The payload of a row and its defect. With a defect the payload is empty."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -236,10 +238,10 @@ def payload_of(text: str | bytes) -> tuple[Mapping[str, Any], str | None]:
 
 
 def _defect_of(payload: Mapping[str, Any]) -> str | None:
-    """What of *payload* can't even be written down; None when it can."""
+    """Why *payload* can't be used; None when it can."""
     turn_id, prompt = payload.get("turn_id"), payload.get("prompt")
     if turn_id is not None and not (isinstance(turn_id, str) and _TURN_ID.fullmatch(turn_id)):
-        return "payload_json has a turn_id that is none"
+        return "payload_json has an invalid turn_id"
     try:
         if isinstance(prompt, str):
             prompt.encode()

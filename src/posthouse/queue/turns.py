@@ -1,17 +1,18 @@
-"""Which headless turn carries out which request, and how one ended that outlived its gateway.
+"""Links between requests and headless turns, and the ends of turns that outlived their gateway.
 
-Like the store's own operations: called by one thread, inside a transaction.
+Called by one thread, inside a transaction.
 """
 
-from posthouse.queue.queue import Finished, LeftTurn
+from posthouse.queue.queue import Finished, UnfinishedTurn
 from posthouse.queue.store import Store
 from posthouse.support import clock
 
 
-def left(store: Store) -> list[LeftTurn]:
-    """Turns whose end was never recorded."""
+def unfinished(store: Store) -> list[UnfinishedTurn]:
+    """Turns without a recorded end."""
     return [
-        LeftTurn(request_id=request_id, turn_id=turn_id) for request_id, turn_id in store.run("open_turns")
+        UnfinishedTurn(request_id=request_id, turn_id=turn_id)
+        for request_id, turn_id in store.run("open_turns")
     ]
 
 
@@ -22,7 +23,7 @@ def open_id(store: Store) -> str | None:
 
 
 def record(store: Store, request_id: str, outcome: str) -> Finished | None:
-    """Record the end of a turn, also in the reason of its failed request; None when it was recorded."""
+    """Record the end of a turn, also in the error of its failed request; None when it was recorded before."""
     now = clock.iso_seconds(clock.now())
     if store.run("end_turn", request_id=request_id, outcome=outcome, now=now).rowcount == 0:
         return None

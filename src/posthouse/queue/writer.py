@@ -1,7 +1,7 @@
-"""One thread that writes, and one commit for all that waits.
+"""The writer thread: one commit for all waiting jobs.
 
-A job that raises fails alone: its own changes are undone, the others of its batch are kept. When
-the commit itself fails, every job of the batch fails and nothing of it is on disk.
+A job that raises fails alone: its changes are rolled back, those of the other jobs in the batch are kept.
+When the commit fails, every job of the batch fails and nothing is on disk.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ class _Job:
     value: Any = None
     error: BaseException | None = None
 
-    def deliver(self) -> None:
-        if self.future.done():  # whoever asked has gone; what was done is done
+    def resolve(self) -> None:
+        if self.future.done():  # the caller was cancelled; the commit stays
             return
         if self.error is not None:
             self.future.set_exception(self.error)
@@ -37,7 +37,7 @@ class _Job:
 
 
 class Writer:
-    """Runs jobs on a store, in the order they were asked for, for one event loop."""
+    """Runs jobs on a store in submission order, for one event loop."""
 
     def __init__(self, connection: sqlite3.Connection, store: Store) -> None:
         self._connection = connection
@@ -48,7 +48,7 @@ class Writer:
         self._closing = False
         #: As of the last commit.
         self.counts: Counts = store.counts
-        #: Why the last commit was refused; None since one wrote something.
+        #: Why the last commit failed; None after a successful write.
         self.refusal: str | None = None
         self._file = _File(connection)
         self._data_version: int = connection.execute("PRAGMA data_version").fetchone()[0]
@@ -59,7 +59,7 @@ class Writer:
         """Run *job* in the writer and return its value once it is on disk.
 
         Raises:
-            QueueUnavailable: SQLite refused, or the writer is closed.
+            QueueUnavailable: SQLite failed, or the writer is closed.
         """
         entry = _Job(job, self._loop.create_future())
         with self._condition:
@@ -71,7 +71,7 @@ class Writer:
         return value
 
     async def close(self) -> None:
-        """Do what waits, end the thread, close the file. A second call does nothing."""
+        """Finish waiting jobs, end the thread and close the file. A second call does nothing."""
         with self._condition:
             self._closing = True
             self._condition.notify()
@@ -80,11 +80,11 @@ class Writer:
     def _work(self) -> None:
         while batch := self._take():
             self._commit(batch)
-            self._loop.call_soon_threadsafe(_deliver, batch)
+            self._loop.call_soon_threadsafe(_resolve_all, batch)
         self._connection.close()
 
     def _take(self) -> list[_Job]:
-        """Everything that waits; empty only when the writer closes."""
+        """All waiting jobs; empty only when the writer closes."""
         with self._condition:
             self._condition.wait_for(lambda: self._waiting or self._closing)
             batch, self._waiting = self._waiting, []
@@ -93,11 +93,11 @@ class Writer:
     def _commit(self, batch: list[_Job]) -> None:
         changes = self._connection.total_changes
         try:
-            self._file.require()
-            if self._connection.in_transaction:  # an undo that failed: nothing of it may be committed now
+            self._file.require_in_place()
+            if self._connection.in_transaction:  # a rollback failed: its changes must not be committed now
                 self._connection.execute("ROLLBACK")
             self._connection.execute("BEGIN IMMEDIATE")
-            self._notice_other_writers()
+            self._recount_after_other_writers()
             for job in batch:
                 self._run(job)
             crashpoints.reach("queue commit")
@@ -110,8 +110,8 @@ class Writer:
         if self._connection.total_changes > changes:
             self.refusal = None
 
-    def _notice_other_writers(self) -> None:
-        """Count the rows again when another program has written to the file."""
+    def _recount_after_other_writers(self) -> None:
+        """Recount the rows when another program has written to the file."""
         version = self._connection.execute("PRAGMA data_version").fetchone()[0]
         if version != self._data_version:
             self._data_version = version
@@ -122,16 +122,16 @@ class Writer:
         self._connection.execute("SAVEPOINT job")
         try:
             job.value = job.run(self._store)
-        except Exception as error:  # it is the asker's to handle, and must not end the writer
+        except Exception as error:  # the caller handles it; the writer must survive
             if isinstance(error, sqlite3.Error) and not self._connection.in_transaction:
-                raise  # a full or failing disk: SQLite has undone the whole batch already
+                raise  # a full or failing disk: SQLite has rolled the whole batch back
             job.error = _translated(error)
             self._store.counts = counts
             self._connection.execute("ROLLBACK TO job")
         self._connection.execute("RELEASE job")
 
     def _undo(self, batch: list[_Job], error: Exception) -> None:
-        """Leave the connection usable: a full disk may be emptied."""
+        """Roll back and leave the connection usable: space may be freed on a full disk."""
         self._store.counts = self.counts
         self.refusal = str(_translated(error))
         for job in batch:
@@ -140,20 +140,20 @@ class Writer:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         except sqlite3.Error as refused:
-            # The next batch tries again; until then every request is refused, and told why.
-            error.add_note(f"and it could not be undone: {refused}")
+            # The next batch retries the rollback; until then every request fails with the reason.
+            error.add_note(f"and the rollback failed: {refused}")
 
 
 class _File:
-    """The database's file: SQLite goes on writing to one that was removed, and nobody finds it again."""
+    """Identity of the database file: SQLite keeps writing to a removed file, whose data would be lost."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
         self._identity = _identity(self._path)
 
-    def require(self) -> None:
+    def require_in_place(self) -> None:
         """Raises:
-        QueueUnavailable: The file is not where it was.
+        QueueUnavailable: The file was moved, removed or replaced.
         """
         try:
             found = _identity(self._path)
@@ -170,15 +170,15 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _deliver(batch: list[_Job]) -> None:
+def _resolve_all(batch: list[_Job]) -> None:
     for job in batch:
-        job.deliver()
+        job.resolve()
 
 
 def _translated(error: Exception) -> Exception:
     if not isinstance(error, sqlite3.Error):
         return error
-    hint = "; attach the gateway anew, which sets the file aside" if open_database.is_broken(error) else ""
+    hint = "; attach the gateway anew, which sets the file aside" if open_database.is_corrupt(error) else ""
     unavailable = QueueUnavailable(f"the queue could not be written: {error}{hint}")
     unavailable.__cause__ = error
     return unavailable

@@ -1,6 +1,6 @@
-"""The process of a coordination server: serves until SIGTERM, Ctrl-C or a call to shut down.
+"""Entry point of the coordination server: serves until SIGTERM, Ctrl-C or a shutdown request.
 
-A process entry, so this module reads the environment.
+As an entry point, this module reads the environment.
 """
 
 import argparse
@@ -26,21 +26,15 @@ if TYPE_CHECKING:
     from posthouse.sessions.agents import Agents
 
 
-#: Threads wait for tmux and for disks, not for the processor: one that starts a turn may wait for seconds.
+#: Threads block on tmux and disks, not on the CPU: one that starts a turn may block for seconds.
 _THREADS = 64
-#: The whole shutdown, and the wait for threads after it.
+#: Limits of the whole shutdown, and of joining threads after it.
 _STOP_SECONDS = 30.0
 _JOIN_SECONDS = 2.0
 
 
-class AlreadyServed(Conflict):
-    """Another server owns that runtime root; nothing was touched."""
-
-    code = "already_served"
-
-
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Serve until told to stop. Exit code 1, with the reason on stderr, when that is impossible."""
+    """Serve until a stop is requested. Return 1, with the reason on stderr, if the server can't start."""
     given = _parse(arguments)
     crashpoints.arm(environment.get(names.CRASH_AT))
     try:
@@ -48,12 +42,12 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         with locks.hold(servers / cf.LOCK):
             _run(given, bind(given.host, given.port), servers, environment)
     except locks.LockHeld as held:
-        told = f"process {held.holder} already serves {given.runtime_root}; end it first"
-        return _refuse(AlreadyServed(told))
+        message = f"process {held.holder} already serves {given.runtime_root}; stop it first"
+        return _refuse(Conflict(message, code="already_served"))
     except PosthouseError as error:
         return _refuse(error)
     except OSError as error:
-        if (refused := system_errors.translated(error)) is None:
+        if (refused := system_errors.translate(error)) is None:
             raise
         return _refuse(refused)
     return 0
@@ -67,7 +61,7 @@ def _refuse(error: PosthouseError) -> int:
 def _run(
     given: argparse.Namespace, listener: socket.socket, servers: Path, environment: Mapping[str, str]
 ) -> None:
-    import uvloop  # after the refusals, which need no loop
+    import uvloop  # late: start-up errors need no event loop
 
     host, port = listener.getsockname()
     root = files.private_folder(servers / f"{host}-{port}")
@@ -79,8 +73,8 @@ def _run(
 
 
 def _agents(given: argparse.Namespace, environment: Mapping[str, str]) -> "Agents":
-    """The agents of the registry that was given; new ones start as the environment says."""
-    from posthouse.gateway_lifecycle.session_hooks import Companions
+    """The agents of the given registry; new agents are launched with settings from *environment*."""
+    from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
     from posthouse.sessions import roots
     from posthouse.sessions.agents import Agents
     from posthouse.sessions.registry import Registry
@@ -92,7 +86,7 @@ def _agents(given: argparse.Namespace, environment: Mapping[str, str]) -> "Agent
         runtime=given.runtime_root.resolve(),
     )
     placement = Placement.parse(environment.get(names.TMUX_SOCKET, ""))
-    return Agents(found, Registry(found.registry), placement, Companions())
+    return Agents(found, Registry(found.registry), placement, GatewaySessionHooks())
 
 
 async def _serve(
@@ -100,10 +94,10 @@ async def _serve(
 ) -> None:
     from posthouse.contracts.managed_agents_http import ServerInstance
     from posthouse.server import tracing_setup
-    from posthouse.server.access import Access
+    from posthouse.server.access import TokenAuthenticator
     from posthouse.server.http import app
-    from posthouse.server.service import Coordination
-    from posthouse.server.token_store import Keyring
+    from posthouse.server.service import ServerService
+    from posthouse.server.token_store import TokenStore
 
     on_terminal = [logging.StreamHandler(sys.stdout)] if sys.stdout.isatty() else []
     log = process_log.open_log(root / cf.LOG, *on_terminal)
@@ -114,14 +108,14 @@ async def _serve(
         server_root=str(root),
         started_at_utc=clock.iso_seconds(clock.now()),
     )
-    tracing = tracing_setup.tracing_of(environment, log)
-    coordination = Coordination(agents, instance, log, tracing)
+    tracing = tracing_setup.configure_tracing(environment, log)
+    coordination = ServerService(agents, instance, log, tracing)
     access = (
         None
         if host == "127.0.0.1"
-        else Access(Keyring(root.parent / cf.TOKENS), log, coordination.background)
+        else TokenAuthenticator(TokenStore(root.parent / cf.TOKENS), log, coordination.background)
     )
-    server = Server(app.build(coordination, access), log, on_stop=coordination.operations.audience.end)
+    server = Server(app.build(coordination, access), log, on_stop=coordination.operations.event_readers.stop)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, coordination.stopping.set)
     await coordination.open()
@@ -143,24 +137,24 @@ async def _serve(
         (root / cf.CURRENT_INSTANCE).unlink(missing_ok=True)
         log.info("server stopped", extra={"pid": instance.pid})
         process_log.close_log(log)
-    bounded_exit.end_within(_JOIN_SECONDS, code=0)  # all state is safe: only threads are left to wait for
+    bounded_exit.end_within(_JOIN_SECONDS, code=0)  # all state is on disk; only threads remain
 
 
 async def _first_of(serving: "asyncio.Task[None]", stopping: asyncio.Event) -> None:
-    """Return when the server is to stop, or has stopped listening by itself."""
-    told = asyncio.create_task(stopping.wait())
-    await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
-    told.cancel()
+    """Return when a stop is requested or the server stops listening."""
+    stop_requested = asyncio.create_task(stopping.wait())
+    await asyncio.wait({serving, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
+    stop_requested.cancel()
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m posthouse.server", description="Serve all agents of a registry."
     )
-    parser.add_argument("--registry-root", type=Path, required=True, help="whose agents")
-    parser.add_argument("--runtime-root", type=Path, required=True, help="where the server's own files go")
+    parser.add_argument("--registry-root", type=Path, required=True, help="registry of the agents to serve")
+    parser.add_argument("--runtime-root", type=Path, required=True, help="folder for the server's files")
     parser.add_argument("--host", choices=("127.0.0.1", "0.0.0.0"), default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=cf.DEFAULT_PORT, help="0: any free one")
+    parser.add_argument("--port", type=int, default=cf.DEFAULT_PORT, help="0 selects a free port")
     return parser.parse_args(arguments)
 
 

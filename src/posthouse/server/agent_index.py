@@ -1,7 +1,6 @@
-"""Who is there: all members, found by any of their names. Pure; time and the outside are the caller's.
+"""An index of all registered agents by id, name and other aliases. Pure.
 
-Members whose tmux session lives are asked for before those that stopped or died, so that a name which was
-used again means the agent of today.
+Live agents take precedence over stopped and dead ones, so that a reused name resolves to the current agent.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,31 +11,29 @@ from posthouse.errors import Conflict, NotFound
 from posthouse.server.member import Member
 from posthouse.terminal.client import Server
 
-#: The sessions of each tmux server that could be asked.
+#: The sessions of each tmux server that answered.
 Sessions = Mapping[Server, frozenset[str]]
 
 
 class UnknownAgent(NotFound):
-    """Nobody answers to that name."""
+    """No agent has that name or id."""
 
     code = "agent_not_found"
 
 
 class AmbiguousAgent(Conflict):
-    """More than one agent answers to that name; nothing was done."""
+    """More than one agent has that name; nothing was done."""
 
     code = "ambiguous_agent"
 
     def __init__(self, ref: str, candidates: Iterable[Member]) -> None:
         agent_ids = sorted(member.tracked_agent_id for member in candidates)
-        super().__init__(
-            f"{len(agent_ids)} agents answer to {ref!r}: ask by agent id, {' or '.join(agent_ids)}"
-        )
+        super().__init__(f"{len(agent_ids)} agents match {ref!r}: use the agent id, {' or '.join(agent_ids)}")
         self.facts = {"agent_ids": agent_ids}
 
 
-class Roster:
-    """The members at one moment."""
+class AgentIndex:
+    """A snapshot of all registered agents."""
 
     def __init__(self, members: Iterable[Member], sessions: Sessions) -> None:
         self._members = {member.tracked_agent_id: member for member in members}
@@ -48,7 +45,7 @@ class Roster:
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
-        """All of them, by name."""
+        """All registered agents, sorted by name."""
         return tuple(
             sorted(
                 self._members.values(),
@@ -58,37 +55,37 @@ class Roster:
 
     @cached_property
     def live(self) -> tuple[Member, ...]:
-        """Those that a record and tmux both say are there, by name."""
+        """Agents whose record and tmux session both show that they run, sorted by name."""
         return tuple(member for member in self.members if self.is_live(member))
 
     def is_live(self, member: Member) -> bool:
-        """Whether its record says that it runs, and its tmux session is there.
+        """Whether its record states that it runs, and its tmux session exists.
 
-        A server that could not be asked is believed to be as the records say: it may only be slow.
+        When the tmux server does not answer, the record decides: the server may only be slow.
         """
-        if not member.is_meant_to_run:
+        if not member.is_expected_to_run:
             return False
         sessions = None if member.server is None else self._sessions.get(member.server)
         return sessions is None or member.tmux_session_name in sessions
 
     def has_live(self, tracked_agent_id: str) -> bool:
-        """Whether there is an agent of that id, and it runs."""
+        """Whether an agent with that id exists and runs."""
         member = self._members.get(tracked_agent_id)
         return member is not None and self.is_live(member)
 
     def find(self, ref: str) -> Member:
-        """The one that *ref* means: an id wins over names, a live agent over others.
+        """Resolve *ref*: ids take precedence over names, live agents over others.
 
         Raises:
-            UnknownAgent, AmbiguousAgent: There is none, or several.
+            UnknownAgent, AmbiguousAgent: No agent, or several, match *ref*.
         """
         if (member := self._members.get(ref)) is not None:
             return member
-        words = {ref, identity.canonical(ref)}
-        found = {member.tracked_agent_id: member for word in words for member in self._by_alias.get(word, [])}
+        names = {ref, identity.canonical(ref)}
+        found = {member.tracked_agent_id: member for word in names for member in self._by_alias.get(word, [])}
         candidates = [member for member in found.values() if self.is_live(member)] or [*found.values()]
         if not candidates:
-            raise UnknownAgent(f"no agent answers to {ref!r}: GET /houmao/agents lists those that run")
+            raise UnknownAgent(f"no agent matches {ref!r}: GET /houmao/agents lists running agents")
         if len(candidates) > 1:
             raise AmbiguousAgent(ref, candidates)
         return candidates[0]

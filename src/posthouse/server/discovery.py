@@ -1,20 +1,20 @@
-"""Keeps the roster true: told by the registry's folder and by tmux, never by asking again and again."""
+"""Keeps the agent index current from inotify events of the registry and from tmux; does not poll."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from posthouse.server.agent_index import Roster
-from posthouse.server.records import Records
+from posthouse.server.agent_index import AgentIndex
+from posthouse.server.records import RecordWatcher
 from posthouse.sessions.registry import Registry
 from posthouse.support.supervision import Supervisor
 from posthouse.terminal.client import Server
-from posthouse.terminal.session_watcher import Attendance
+from posthouse.terminal.session_watcher import SessionWatcher
 
 
 class Discovery:
-    """The agents of one registry. `roster` is true when `open` returns, and follows until `close`."""
+    """The agents of one registry. `index` is current from the return of `open` until `close`."""
 
     def __init__(
         self,
@@ -24,62 +24,62 @@ class Discovery:
         background: Supervisor | None = None,
     ) -> None:
         self._background = background or Supervisor(log)
-        self._records = Records(registry, log, self._records_changed, self._background)
+        self._records = RecordWatcher(registry, log, self._records_changed, self._background)
         self._on_change = on_change
-        self._attendances: dict[Server, Attendance] = {}
-        self._attending: dict[Server, asyncio.Task[None]] = {}
-        self.roster = Roster((), {})
+        self._watchers: dict[Server, SessionWatcher] = {}
+        self._watcher_tasks: dict[Server, asyncio.Task[None]] = {}
+        self.index = AgentIndex((), {})
 
     @property
     def problems(self) -> Mapping[str, str]:
-        """What is wrong with records that can't be used, by agent id."""
+        """Why records are unusable, by agent id."""
         return self._records.problems
 
     @property
-    def trouble(self) -> str | None:
-        """Why changes of the registry can't be followed at the moment; None when they can."""
-        return self._records.trouble
+    def read_error(self) -> str | None:
+        """Why the registry can't be read at the moment; None when it can."""
+        return self._records.read_error
 
     async def open(self) -> None:
-        """Know everybody, then follow.
+        """Read all records and tmux sessions, then follow changes.
 
         Raises:
             OSError: The registry's folder can't be made, read or watched.
         """
         await self._records.open()
         self._records_changed()
-        await asyncio.gather(*[attendance.asked.wait() for attendance in self._attendances.values()])
+        await asyncio.gather(*[watcher.checked.wait() for watcher in self._watchers.values()])
 
     async def close(self) -> None:
         await self._records.close()
-        for task in self._attending.values():
+        for task in self._watcher_tasks.values():
             task.cancel()
-        await asyncio.gather(*self._attending.values(), return_exceptions=True)
+        await asyncio.gather(*self._watcher_tasks.values(), return_exceptions=True)
 
     def _records_changed(self) -> None:
         servers = {member.server for member in self._records.members.values() if member.server is not None}
-        for server in servers - self._attendances.keys():
-            self._attend(server)
-        for server in self._attendances.keys() - servers:
-            del self._attendances[server]
-            self._attending.pop(server).cancel()
-        for attendance in self._attendances.values():
-            attendance.look()
+        for server in servers - self._watchers.keys():
+            self._watch_sessions(server)
+        for server in self._watchers.keys() - servers:
+            del self._watchers[server]
+            self._watcher_tasks.pop(server).cancel()
+        for watcher in self._watchers.values():
+            watcher.refresh()
         self._publish()
 
-    def _attend(self, server: Server) -> None:
-        attendance = Attendance(server, ours=partial(self._sessions_on, server), on_change=self._publish)
-        self._attendances[server] = attendance
-        self._attending[server] = self._background.keep(
-            f"sessions of tmux server {server.socket or 'default'}", attendance.run
+    def _watch_sessions(self, server: Server) -> None:
+        watcher = SessionWatcher(server, expected=partial(self._sessions_on, server), on_change=self._publish)
+        self._watchers[server] = watcher
+        self._watcher_tasks[server] = self._background.supervise(
+            f"sessions of tmux server {server.socket or 'default'}", watcher.run
         )
 
     def _sessions_on(self, server: Server) -> frozenset[str]:
         on_server = [member for member in self._records.members.values() if member.server == server]
-        return frozenset(member.tmux_session_name for member in on_server if member.is_meant_to_run)
+        return frozenset(member.tmux_session_name for member in on_server if member.is_expected_to_run)
 
     def _publish(self) -> None:
-        asked = {server: attendance.sessions for server, attendance in self._attendances.items()}
-        known = {server: sessions for server, sessions in asked.items() if sessions is not None}
-        self.roster = Roster(self._records.members.values(), known)
+        listed = {server: watcher.sessions for server, watcher in self._watchers.items()}
+        known = {server: sessions for server, sessions in listed.items() if sessions is not None}
+        self.index = AgentIndex(self._records.members.values(), known)
         self._on_change()

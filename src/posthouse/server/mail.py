@@ -1,4 +1,4 @@
-"""Which agents have mail, and where: decided from their manifests before a gateway is asked."""
+"""Resolves the mailbox of an agent from its manifest, before its gateway is used."""
 
 import asyncio
 from pathlib import Path
@@ -14,23 +14,17 @@ from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 
 
-class NoMail(Unavailable):
-    """The agent has no mailbox that could be used; the message says why, and what to do."""
-
-    code = "no_mail"
-
-
-class Mail:
-    """The mailboxes of the server's agents."""
+class MailResolver:
+    """Resolves the mailboxes of the server's agents."""
 
     def __init__(self, gateways: Gateways) -> None:
         self._gateways = gateways
 
     async def require(self, member: Member) -> None:
-        """Return when the agent has a mailbox.
+        """Return if the agent has a mailbox.
 
         Raises:
-            NoMail: It has none.
+            Unavailable: The agent has no mailbox.
         """
         await asyncio.to_thread(_bound, member)
 
@@ -38,11 +32,11 @@ class Mail:
         """The agent's mailbox, and the live gateway through which it is used.
 
         Raises:
-            NoMail: It has none that can be used.
-            NoLiveGateway: Nobody could use it for a caller.
+            Unavailable: The agent has no usable mailbox.
+            NoLiveGateway: The agent has no live gateway.
         """
         await self.require(member)
-        gateway = await self._gateways.needed(member)
+        gateway = await self._gateways.require(member)
         return await asyncio.to_thread(_resolved, member, gateway.instance)
 
 
@@ -51,11 +45,11 @@ def _bound(member: Member) -> tuple[Session, Mailbox]:
     try:
         found = sessions.read(Path(member.record.runtime.manifest_path))
     except PosthouseError as error:
-        raise NoMail(f"whether {name!r} has a mailbox is not known: {error}") from error
+        raise _no_mail(f"the manifest of {name!r}, which names its mailbox, is unusable: {error}") from error
     binding = found.manifest.launch_plan.mailbox
     if binding is None:
-        raise NoMail(
-            f"{name!r} has no mailbox; give it one with "
+        raise _no_mail(
+            f"{name!r} has no mailbox; register one with "
             f"`posthouse agents single --agent-id {member.record.agent_id} mailbox register`"
         )
     return found, binding
@@ -64,7 +58,11 @@ def _bound(member: Member) -> tuple[Session, Mailbox]:
 def _resolved(member: Member, there: gf.CurrentInstance) -> ResolvedMail:
     found, binding = _bound(member)
     try:
-        answer = mailbox_lookup.resolved(found, binding, there, source="pair_authority")
+        answer = mailbox_lookup.describe_mailbox(found, binding, there, source="pair_authority")
     except PosthouseError as error:
-        raise NoMail(f"the mailbox of {member.record.agent_name!r} can't be used: {error}") from error
+        raise _no_mail(f"the mailbox of {member.record.agent_name!r} is unusable: {error}") from error
     return ResolvedMail.model_validate(answer)
+
+
+def _no_mail(message: str) -> Unavailable:
+    return Unavailable(message, code="no_mail")

@@ -1,4 +1,4 @@
-"""One agent as the server knows it: its record, and what of its manifest tells who it is. Pure."""
+"""One registered agent: its record and the identity from its manifest. Pure."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,22 +9,22 @@ from posthouse.contracts.manifest import HEADLESS
 from posthouse.contracts.registry import Record
 from posthouse.terminal.client import Server
 
-#: Backends whose agent stands in the window of that name.
+#: Backends whose agent runs in the tmux window `AGENT_WINDOW`.
 _IN_AGENT_WINDOW = HEADLESS | {"local_interactive"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """An agent that is registered, alive or not."""
+    """A registered agent, live or not."""
 
     record: Record
-    #: The manifest's own name of the session; None when the manifest can't be read.
+    #: The session id in the manifest; None when the manifest is unreadable.
     session_id: str | None
-    #: The tmux server it lives on; None when the manifest can't be read.
+    #: The tmux server of its session; None when the manifest is unreadable.
     server: Server | None
-    #: Why the manifest can't be read.
+    #: Why the manifest is unreadable.
     problem: str | None = None
-    #: What the server that launched it calls it.
+    #: Its id on the server that launched it.
     managed_ref: str | None = None
 
     @property
@@ -41,13 +41,13 @@ class Member:
         return terminal.current_session_name or terminal.last_session_name
 
     @property
-    def is_meant_to_run(self) -> bool:
-        """Whether its record says so; whether it does is tmux's to tell."""
+    def is_expected_to_run(self) -> bool:
+        """Whether its record states that it runs; only tmux shows whether it does."""
         return self.record.terminal.current_session_name is not None
 
     @cached_property
     def aliases(self) -> frozenset[str]:
-        """Every word by which it may be asked for; names in their canonical form too."""
+        """All ids and names that resolve to it; names in their canonical form too."""
         record = self.record
         words = {
             self.tracked_agent_id,
@@ -87,5 +87,5 @@ class Member:
 
     @cached_property
     def encoded(self) -> bytes:
-        """The identity as it is sent: lists of hundreds are asked for all day."""
+        """The identity as JSON, cached because agent lists are requested often."""
         return self.identity.model_dump_json().encode()

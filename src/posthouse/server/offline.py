@@ -1,4 +1,4 @@
-"""The gateway status of an agent that has no live gateway, from what lies on disk."""
+"""The gateway status of an agent without a live gateway, from files on disk."""
 
 import asyncio
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Any
 from posthouse.contracts import gateway_files as gf
 from posthouse.errors import PosthouseError
 from posthouse.queue import depth_of
-from posthouse.server.gateways import root_of
+from posthouse.server.gateways import gateway_root
 from posthouse.server.member import Member
 from posthouse.sessions import publication, session
 
 
 async def status_of(member: Member) -> dict[str, Any]:
-    """The status of having no gateway. Always one: what can't be read is as at the beginning."""
+    """The offline status. Never fails: unreadable files count as defaults."""
     return await asyncio.to_thread(_status_of, member)
 
 
@@ -25,12 +25,12 @@ def _status_of(member: Member) -> dict[str, Any]:
         mode = publication.desired_config(found).desired_execution_mode
     except (PosthouseError, OSError):
         attach = _attach_of(member)
-    return gf.offline_status(attach, mode, queue_depth=depth_of(root_of(member) / gf.QUEUE))
+    return gf.offline_status(attach, mode, queue_depth=depth_of(gateway_root(member) / gf.QUEUE))
 
 
 def _attach_of(member: Member) -> gf.Attach:
-    """What the agent's record alone says of it."""
-    record, root = member.record, root_of(member).parent
+    """Attach data from the agent's record alone."""
+    record, root = member.record, gateway_root(member).parent
     return gf.Attach(
         attach_identity=member.session_id or root.name,
         backend=record.identity.backend,

@@ -1,31 +1,31 @@
-"""What one server tells those who look after it: events, numbers, and whether it is ready."""
+"""Operator interface of one server: events, metrics and readiness."""
 
 import asyncio
 
 from posthouse.contracts.server_operations_http import ServerReadiness
 from posthouse.events.journal import Journal
-from posthouse.events.readers import Audience
+from posthouse.events.readers import EventReaders
 from posthouse.server import gauges
 from posthouse.server.discovery import Discovery
-from posthouse.server.event_relay.hub import Hub
-from posthouse.server.lifecycle_events import News
-from posthouse.server.meter import Meter
+from posthouse.server.event_relay.hub import EventHub
+from posthouse.server.lifecycle_events import LifecycleEvents
+from posthouse.server.meter import TurnMetrics
 from posthouse.support.disk_check import DiskCheck
 from posthouse.support.supervision import Supervisor
 from posthouse.web import gauges as served
 from posthouse.web import operators
 from posthouse.web.exposition import Family
-from posthouse.web.response_counter import Answers
+from posthouse.web.response_counter import ResponseCounter
 
 
 class Operations:
-    """One server, as its operators see it."""
+    """Events, metrics and readiness of one server."""
 
     def __init__(
         self,
         journal: Journal,
         discovery: Discovery,
-        hub: Hub,
+        hub: EventHub,
         stopping: asyncio.Event,
         *,
         background: Supervisor,
@@ -33,48 +33,48 @@ class Operations:
     ) -> None:
         self._background = background
         self._disk = disk
-        #: Who reads along.
-        self.audience = Audience(journal)
+        #: Readers of the event stream.
+        self.event_readers = EventReaders(journal)
         self.hub = hub
-        self.answers = Answers()
-        self._meter = Meter(journal)
-        self._news = News(journal)
+        self.answers = ResponseCounter()
+        self._meter = TurnMetrics(journal)
+        self._lifecycle_events = LifecycleEvents(journal)
         self._discovery = discovery
         self._stopping = stopping
 
-    def begin(self) -> None:
-        """Take those who are there for known; from now on `look` tells what changes."""
-        self._news.begin(self._discovery.roster, self._discovery.problems)
-        self.hub.look(self._discovery.roster)
+    def start(self) -> None:
+        """Set the baseline of lifecycle events; afterwards `update` emits changes."""
+        self._lifecycle_events.start(self._discovery.index, self._discovery.problems)
+        self.hub.update(self._discovery.index)
 
-    def look(self) -> None:
-        """Agents may have come or gone."""
-        self._news.look(self._discovery.roster, self._discovery.problems)
-        self.hub.look(self._discovery.roster)
+    def update(self) -> None:
+        """Process a changed agent index."""
+        self._lifecycle_events.update(self._discovery.index, self._discovery.problems)
+        self.hub.update(self._discovery.index)
 
     async def close(self) -> None:
         await self.hub.close()
 
     async def readiness(self) -> ServerReadiness:
-        """Whether the server knows its agents, can write its records, and is not about to end."""
+        """Whether the registry is readable, the disk is writable and no shutdown is in progress."""
         disk_problem, discovery = await self._disk.problem(), self._discovery
-        trouble = discovery.trouble or self._background.trouble or disk_problem
-        reason = "the server is about to end" if self._stopping.is_set() else trouble
+        trouble = discovery.read_error or self._background.current_problem or disk_problem
+        reason = "the server is shutting down" if self._stopping.is_set() else trouble
         return ServerReadiness(
             ready=reason is None,
             reason=reason,
-            live_agents=len(discovery.roster.live),
+            live_agents=len(discovery.index.live),
             record_problems=len(discovery.problems),
             background_failures=operators.failures_of(self._background),
         )
 
     def metrics(self) -> list[Family]:
-        """Every number there is."""
+        """All metrics of the server."""
         return [
             *gauges.of_server(problems=len(self._discovery.problems), followed=self.hub.followed),
-            gauges.of_agents(self._discovery.roster),
+            gauges.of_agents(self._discovery.index),
             *self._meter.families(),
             self.answers.family(),
-            *served.of_audience(self.audience),
+            *served.of_readers(self.event_readers),
             *served.of_process(),
         ]

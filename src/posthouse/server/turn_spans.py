@@ -1,4 +1,4 @@
-"""A span for every headless turn, from what the journal tells."""
+"""Tracing spans of headless turns, from journal events."""
 
 from collections import OrderedDict
 
@@ -6,37 +6,37 @@ from posthouse.events.event import Event
 from posthouse.events.journal import Journal
 from posthouse.support.tracing import Span, Tracing
 
-#: Turns that run at the same time, with room to spare; the oldest is ended.
+#: Limit of concurrent spans; the oldest is ended.
 _MAX_OPEN = 10_000
 
 
 class TurnSpans:
-    """The turns that began under this server. One begins in the trace of the request that asked for it."""
+    """One span per turn that this server starts, in the trace of the request that submitted it."""
 
     def __init__(self, journal: Journal, tracing: Tracing) -> None:
         self._tracing = tracing
         self._open: OrderedDict[str, Span] = OrderedDict()
-        if tracing.is_on:
-            journal.listen(self._heard)
+        if tracing.is_enabled:
+            journal.listen(self._on_event)
 
     def close(self) -> None:
-        """End what still runs: it goes on without us."""
+        """End the open spans; the turns continue."""
         for span in self._open.values():
-            span.note("posthouse.turn.status", "left running")
+            span.set_attribute("posthouse.turn.status", "left running")
             span.end()
         self._open.clear()
 
-    def _heard(self, event: Event) -> None:
-        # Listeners are called where the event is told, so the span's parent is whatever runs there.
+    def _on_event(self, event: Event) -> None:
+        # Listeners run in the context of the emitter, so the span's parent is the emitter's span.
         if event.kind == "turn_started":
             self._begin(str(event.fields.get("agent_id")), str(event.fields.get("turn_id")))
         elif event.kind == "turn_ended":
             self._end(str(event.fields.get("turn_id")), str(event.fields.get("status")))
 
     def _begin(self, agent_id: str, turn_id: str) -> None:
-        span = self._tracing.begin("headless turn")
-        span.note("posthouse.agent.id", agent_id)
-        span.note("posthouse.turn.id", turn_id)
+        span = self._tracing.start_span("headless turn")
+        span.set_attribute("posthouse.agent.id", agent_id)
+        span.set_attribute("posthouse.turn.id", turn_id)
         self._open[turn_id] = span
         if len(self._open) > _MAX_OPEN:
             self._open.popitem(last=False)[1].end()
@@ -45,7 +45,7 @@ class TurnSpans:
         span = self._open.pop(turn_id, None)
         if span is None:
             return
-        span.note("posthouse.turn.status", status)
+        span.set_attribute("posthouse.turn.status", status)
         if status != "completed":
             span.fail(status)
         span.end()

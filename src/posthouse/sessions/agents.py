@@ -1,7 +1,7 @@
-"""The operations on agents: launch, find, list, stop, relaunch, clean up.
+"""Operations on agents: launch, find, list, stop, relaunch.
 
-Each operation on one agent holds that agent's registry lock, so that two commands at once take
-turns. Gateways are attached and detached by the process above.
+Each operation holds the agent's registry lock, so concurrent commands are serialized. The calling
+process attaches and detaches gateways.
 """
 
 from collections.abc import Callable
@@ -37,14 +37,14 @@ class AgentNotFound(NotFound):
     code = "agent_not_found"
 
     def __init__(self, wanted: str, known: list[str]) -> None:
-        there = f"; there is {', '.join(sorted(known))}" if known else "; there is none yet"
-        super().__init__(f"no agent {wanted!r}{there}")
+        existing = f"; there is {', '.join(sorted(known))}" if known else "; there is none yet"
+        super().__init__(f"no agent {wanted!r}{existing}")
         self.wanted = wanted
         self.known = known
 
 
 class AmbiguousName(Conflict):
-    """Several agents have that name; nothing was done."""
+    """Several agents have that name; nothing was changed."""
 
     code = "ambiguous_name"
 
@@ -55,20 +55,20 @@ class AmbiguousName(Conflict):
 
 
 class AgentExists(Conflict):
-    """The name is in use; nothing was touched."""
+    """The name is in use; nothing was changed."""
 
     code = "agent_exists"
 
-    def __init__(self, there: Agent) -> None:
+    def __init__(self, existing: Agent) -> None:
         super().__init__(
-            f"agent {there.name!r} exists ({there.record.identity.tool}, {there.health}, "
-            f"id {there.agent_id}): relaunch it, or launch with --replace"
+            f"agent {existing.name!r} exists ({existing.record.identity.tool}, {existing.health}, "
+            f"id {existing.agent_id}): relaunch it, or launch with --replace"
         )
-        self.there = there
+        self.existing = existing
 
 
 class LegacyBackend(InvalidInput):
-    """The session belongs to a backend that is only recognised."""
+    """The session's backend is recognised but not supported."""
 
     code = "legacy_backend"
 
@@ -76,26 +76,17 @@ class LegacyBackend(InvalidInput):
         super().__init__(f"backend {backend} is only shown, never driven: start a new session")
 
 
-class Unreachable(Unavailable):
-    """The agent's tmux server does not answer, so nothing about it is known; nothing was touched."""
+class SessionHooks(Protocol):
+    """Operations on the gateway, turn and mailbox of a session.
 
-    code = "agent_unreachable"
-
-    def __init__(self, agent: Agent) -> None:
-        super().__init__(f"agent {agent.name!r} can't be reached: {agent.detail}")
-
-
-class Companions(Protocol):
-    """What stands beside a session: what has to end with it, and the mailbox it is given.
-
-    Ending is harmless when nothing runs.
+    Ending is a no-op when nothing runs.
     """
 
     def open_mailbox(self, made: Session) -> None:
-        """Have the mailbox that the manifest names. Harmless when it names none, or it is there already.
+        """Create the mailbox that the manifest names. A no-op when it names none, or the mailbox exists.
 
         Raises:
-            PosthouseError: It can't be had.
+            PosthouseError: The mailbox can't be created.
         """
 
     def end_turn(self, found: Session) -> None:
@@ -109,13 +100,13 @@ class Agents:
     """All agents of one registry, as seen from one set of roots and one tmux server."""
 
     def __init__(
-        self, roots: Roots, registry: Registry, placement: Server | Placement, companions: Companions
+        self, roots: Roots, registry: Registry, placement: Server | Placement, hooks: SessionHooks
     ) -> None:
         self.roots = roots
         self.registry = registry
         self._placement = Placement(placement) if isinstance(placement, Server) else placement
         self.server = self._placement.shared
-        self._companions = companions
+        self._hooks = hooks
 
     def launch(
         self,
@@ -124,31 +115,31 @@ class Agents:
         replace_existing: bool = False,
         warn: Callable[[str], None] = lambda text: None,
     ) -> Session:
-        """Start a new agent. Its gateway is the caller's to attach.
+        """Start a new agent. The caller attaches its gateway.
 
-        *warn* hears what the user should know before relying on the agent.
+        *warn* receives warnings for the user.
 
         Raises:
             AgentExists: The name or id is in use and *replace_existing* is false.
-            And as `launch.prepare` and `launch.carry_out`.
+            And the errors of `launch.prepare` and `launch.execute`.
         """
         server = self._placement.server_for(ids.hex_id(12))
         prepared = launch.prepare(spec, self.roots, server, clock.now())
         for warning in prepared.warnings:
             warn(warning)
         with self.registry.locked(prepared.plan.agent_id):
-            for there in self._in_the_way(prepared.plan.agent_name, prepared.plan.agent_id, spec):
+            for there in self._conflicting(prepared.plan.agent_name, prepared.plan.agent_id, spec):
                 if not replace_existing:
                     raise AgentExists(there)
                 with self._also_locked(there.agent_id, prepared.plan.agent_id):
                     self._end(there, reason="replaced")
                     self.registry.remove(there.agent_id, there.record.generation_id)
-            return launch.carry_out(
+            return launch.execute(
                 prepared,
                 self.roots,
                 self.registry,
                 server,
-                open_mailbox=self._companions.open_mailbox,
+                open_mailbox=self._hooks.open_mailbox,
                 warn=warn,
             )
 
@@ -157,12 +148,12 @@ class Agents:
         return liveness.registered(self.registry, states)
 
     def find(self, *, name: str | None = None, agent_id: str | None = None) -> Agent:
-        """The one agent with that id, or with that name (`gpu` and `HOUMAO-gpu` are the same).
+        """The one agent with that id or name (`gpu` and `HOUMAO-gpu` are equal).
 
-        A live agent wins over stopped ones of the same name.
+        A live agent takes precedence over stopped ones of the same name.
 
         Raises:
-            AgentNotFound, AmbiguousName: There is none, or several.
+            AgentNotFound, AmbiguousName: No agent matches, or several do.
         """
         records = self.registry.records()
         if agent_id is not None:
@@ -178,12 +169,12 @@ class Agents:
         return liveness.probe_pane(found[0])
 
     def stop(self, agent: Agent, *, reason: str = "stopped by user") -> None:
-        """End the agent and everything below it; its record stays, relaunchable. A second call is harmless.
+        """End the agent and its processes. Its record stays, relaunchable. A second call changes nothing.
 
         Raises:
-            LegacyBackend, Unreachable: Its backend is only shown, or its tmux server does not answer;
-                nothing was touched.
-            StillAlive: A process would not end; the record is left active.
+            LegacyBackend: Its backend is not supported; nothing was changed.
+            Unavailable: Its tmux server does not answer and nothing was changed, or a process did not end
+                and the record stays active.
         """
         refuse_legacy(agent)
         with self.registry.locked(agent.agent_id):
@@ -199,17 +190,17 @@ class Agents:
     ) -> Session:
         """Start the agent again from its manifest, in the same session and home.
 
-        A live one is ended first. For a headless agent *mode* selects the next turn's chat; None
-        goes on where the agent was.
+        A live agent is ended first. For a headless agent *mode* selects the next turn's chat; None
+        continues the current one.
 
         Raises:
-            Conflict: Its manifest is unusable, or it was joined and can't be started by us.
-            Unreachable: Its tmux server does not answer; nothing was touched.
-            ToolMissing, InvalidInput: Its CLI or its working directory is missing; nothing was touched.
-            AgentDied: Its program does not run after the start; the agent is stopped.
+            Conflict: Its manifest is unusable, or it was joined and has no start command.
+            Unavailable, InvalidInput: Its CLI or its working directory is missing; nothing was changed.
+            Unavailable: Its tmux server does not answer and nothing was changed, or its program does not
+                run after the start and the agent is stopped.
         """
         refuse_legacy(agent)
-        require_answer(agent)
+        require_reachable(agent)
         found = agent.session
         if found is None:
             raise Conflict(f"agent {agent.name!r} can't be relaunched: {agent.detail}")
@@ -219,7 +210,7 @@ class Agents:
         chat = chats.start_chat(mode, chat_id)
         with self.registry.locked(agent.agent_id):
             _require_startable(found, chat)
-            self._companions.end_turn(found)
+            self._hooks.end_turn(found)
             close_terminal(found.tmux, found.tmux_session_name)
             self._publish_state(agent.record, "relaunching")
             crashpoints.reach("relaunching")
@@ -228,29 +219,29 @@ class Agents:
                     found = session.update(found, lambda manifest: chats.restarted(manifest, mode, chat_id))
                 started = self._start_again(found, chat, warn)
             except BaseException as error:
-                self._give_up(agent.record, found, error)
+                self._abort_relaunch(agent.record, found, error)
                 raise
             self._publish_state(agent.record, "active")
             return started
 
     def _start_again(self, found: Session, chat: Chat, warn: Callable[[str], None]) -> Session:
         publication.seed(found)
-        for text in mail_skills.provide(found):
+        for text in mail_skills.install(found):
             warn(text)
-        started = start.agent(found, chat, self.roots)
+        started = start.start_agent(found, chat, self.roots)
         _require_running(started)
         return started
 
-    def _give_up(self, record: Record, found: Session, error: BaseException) -> None:
-        """Leave a stopped agent where a relaunch failed. *error* is what the caller hears of."""
+    def _abort_relaunch(self, record: Record, found: Session, error: BaseException) -> None:
+        """Mark the agent stopped after a failed relaunch. *error* is what the caller raises."""
         # If tmux or the disk is what failed, the record stays "relaunching", and `stop` ends what is left.
         with suppress(PosthouseError, OSError):
             close_terminal(found.tmux, found.tmux_session_name)
-            terminal.remove_own_server(found.tmux)
+            terminal.remove_server_socket(found.tmux)
             self._publish_stopped(record, reason=f"relaunch failed: {str(error) or type(error).__name__}")
 
     def relaunch_lost(self) -> list[Session | PosthouseError]:
-        """Start again every agent that was active when its tmux session went away (a reboot)."""
+        """Relaunch every agent that was active when its tmux session disappeared (a reboot)."""
         results: list[Session | PosthouseError] = []
         for agent in self.registered():
             if agent.health == "stale_missing_session":
@@ -261,34 +252,34 @@ class Agents:
         return results
 
     def mark_stopped(self, agent: Agent, *, reason: str) -> None:
-        """Say of an agent whose session is gone that it stopped."""
+        """Mark an agent stopped whose tmux session is gone."""
         with self.registry.locked(agent.agent_id):
             if agent.session is not None:
-                terminal.remove_own_server(agent.session.tmux)
+                terminal.remove_server_socket(agent.session.tmux)
             self._publish_stopped(agent.record, reason=reason)
 
     def _also_locked(self, agent_id: str, held: str) -> AbstractContextManager[None]:
         return nullcontext() if agent_id == held else self.registry.locked(agent_id)
 
-    def _in_the_way(self, name: str, agent_id: str, spec: LaunchSpec) -> list[Agent]:
+    def _conflicting(self, name: str, agent_id: str, spec: LaunchSpec) -> list[Agent]:
         records = [
             record
             for record in self.registry.records()
             if record.agent_id == agent_id
-            # With an id of its own, an agent may share its name.
+            # An agent with an explicit id may share its name.
             or (spec.agent_id is None and identity.same_agent(record.agent_name, name))
         ]
         return liveness.probe(records)
 
     def _end(self, agent: Agent, *, reason: str) -> None:
-        require_answer(agent)
+        require_reachable(agent)
         if agent.session is not None:
-            self._companions.detach_gateway(agent.session)
-            self._companions.end_turn(agent.session)
+            self._hooks.detach_gateway(agent.session)
+            self._hooks.end_turn(agent.session)
             close_terminal(agent.session.tmux, agent.session.tmux_session_name)
-            terminal.remove_own_server(agent.session.tmux)
+            terminal.remove_server_socket(agent.session.tmux)
         elif agent.record.terminal.current_session_name is not None:
-            # Without its manifest only the caller's own server can be asked.
+            # Without a manifest only the caller's own tmux server is known.
             close_terminal(Tmux(self.server), agent.record.terminal.current_session_name)
         crashpoints.reach("terminal closed")
         self._publish_stopped(agent.record, reason=reason)
@@ -332,23 +323,23 @@ class Agents:
 
 def refuse_legacy(agent: Agent) -> None:
     """Raises:
-    LegacyBackend: The agent's backend is recognised and no more.
+    LegacyBackend: The agent's backend is not supported.
     """
     if agent.record.identity.backend in LEGACY:
         raise LegacyBackend(agent.record.identity.backend)
 
 
-def require_answer(agent: Agent) -> None:
+def require_reachable(agent: Agent) -> None:
     """Raises:
-    Unreachable: The agent's tmux server does not answer.
+    Unavailable: The agent's tmux server does not answer.
     """
     if agent.session is not None and agent.health == "unknown":
-        raise Unreachable(agent)
+        raise Unavailable(f"agent {agent.name!r} can't be reached: {agent.detail}", code="agent_unreachable")
 
 
 def _require_startable(found: Session, chat: Chat) -> None:
     """Raises:
-    ToolMissing: The agent's CLI is not installed.
+    Unavailable: The agent's CLI is not installed.
     InvalidInput: Its working directory is gone.
     """
     tool = tools.load(found.manifest.tool)
@@ -363,12 +354,13 @@ def _require_startable(found: Session, chat: Chat) -> None:
 
 def _require_running(started: Session) -> None:
     """Raises:
-    AgentDied: The session is gone, or its program does not run.
+    Unavailable: The session is gone, or its program does not run.
     """
     name = started.tmux_session_name
-    surface = terminal.surfaces(started.tmux).get(name, "missing")
+    surface = terminal.pane_states(started.tmux).get(name, "missing")
     # A headless agent waits for its first turn.
     if surface != ("waiting" if started.manifest.is_headless else "running"):
-        raise start.AgentDied(
-            f"agent {started.agent_name!r} does not run: tmux session {name!r} is {surface}"
+        raise Unavailable(
+            f"agent {started.agent_name!r} does not run: tmux session {name!r} is {surface}",
+            code="agent_died",
         )

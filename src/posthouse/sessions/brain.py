@@ -1,7 +1,7 @@
-"""Inputs of a launch that lie in files: the brain manifest and the role folder.
+"""File inputs of a launch: the brain manifest and the role folder.
 
-A brain manifest (YAML, schema 3) describes one prepared tool home. The launcher writes one itself
-when the user gives only a tool and a name. Keys it does not know are ignored.
+A brain manifest (YAML, schema 3) describes one prepared tool home. The launcher writes one when the
+user gives only a tool and a name. Unknown keys are ignored.
 """
 
 from collections.abc import Mapping
@@ -17,29 +17,23 @@ _SCHEMA_VERSION = 3
 _MAX_BYTES = 1 << 20
 
 
-class BadDefinition(InvalidInput):
-    """A brain manifest or an agent definition can't be used."""
-
-    code = "bad_definition"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brain:
-    """What a launcher needs of a brain manifest."""
+    """The fields of a brain manifest that a launch uses."""
 
     tool: str
     home_path: Path
     home_variable: str
     executable: str
     args: tuple[str, ...] = ()
-    #: Variables with values that are no secret.
+    #: Variables with non-secret values.
     environment: Mapping[str, str]
     #: Variables taken from the credentials file.
     credentials: Mapping[str, str]
     agent_name: str | None = None
     agent_id: str | None = None
     role_text: str | None = None
-    #: The declarative mailbox payload, for the mailbox to read.
+    #: The declarative mailbox payload, unparsed.
     mailbox: Mapping[str, Any] | None = None
 
 
@@ -47,7 +41,7 @@ def read(path: Path) -> Brain:
     """Read a brain manifest.
 
     Raises:
-        BadDefinition: A key that a launch needs is missing or of another type; the message names it.
+        InvalidInput: A required key is missing or has the wrong type; the message names it.
     """
     document = _load(path)
     reader = _Reader(path, document)
@@ -67,8 +61,8 @@ def read(path: Path) -> Brain:
 
 
 def write(path: Path, brain: Brain) -> None:
-    """Write *brain* durably. Credentials are not part of it."""
-    import yaml  # at its first use: a gateway of an idle agent does without
+    """Write *brain* durably, without credentials."""
+    import yaml  # imported at first use: the gateway of an idle agent does not need it
 
     document = {
         "schema_version": _SCHEMA_VERSION,
@@ -98,16 +92,18 @@ def read_role(agent_def_dir: Path, role_name: str) -> str:
     """The role's text.
 
     Raises:
-        BadDefinition: The folder has no such role.
+        InvalidInput: The folder has no such role.
     """
     path = role_path(agent_def_dir, role_name)
     named = PurePath(role_name)
     if named.is_absolute() or not named.parts or ".." in named.parts:
-        raise BadDefinition(f"role {role_name!r} is not the name of a folder below {agent_def_dir / 'roles'}")
+        raise _bad_definition(
+            f"role {role_name!r} is not the name of a folder below {agent_def_dir / 'roles'}"
+        )
     try:
         return untrusted_files.read_text(path, follow=True)
     except (OSError, ValueError) as error:
-        raise BadDefinition(f"role {role_name!r} has no readable text at {path}: {error}") from error
+        raise _bad_definition(f"role {role_name!r} has no readable text at {path}: {error}") from error
 
 
 def write_role(agent_def_dir: Path, role_name: str, text: str) -> None:
@@ -122,11 +118,11 @@ def _load(path: Path) -> Mapping[str, Any]:
     try:
         document = yaml.safe_load(untrusted_files.read_own_bytes(path, max_bytes=_MAX_BYTES, follow=True))
     except RecursionError:
-        raise BadDefinition(f"brain manifest {path} is nested too deeply") from None
+        raise _bad_definition(f"brain manifest {path} is nested too deeply") from None
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise BadDefinition(f"brain manifest {path} can't be read: {error}") from error
+        raise _bad_definition(f"brain manifest {path} can't be read: {error}") from error
     if not isinstance(document, dict):
-        raise BadDefinition(f"brain manifest {path} is not a mapping")
+        raise _bad_definition(f"brain manifest {path} is not a mapping")
     return document
 
 
@@ -138,13 +134,13 @@ def _credentials(reader: "_Reader") -> dict[str, str]:
     available = parse_env_file(Path(source))
     missing = [name for name in chosen if name not in available]
     if missing:
-        raise BadDefinition(f"{source} has no {', '.join(missing)}, which {reader.path} asks for")
+        raise _bad_definition(f"{source} has no {', '.join(missing)}, which {reader.path} requires")
     return {name: available[name] for name in chosen}
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Values of a document by dotted key, each checked where it is read."""
+    """Reads values of a document by dotted key and checks their types."""
 
     path: Path
     document: Mapping[str, Any]
@@ -152,13 +148,13 @@ class _Reader:
     def text(self, key: str) -> str:
         value = self.optional_text(key)
         if value is None:
-            raise BadDefinition(f"{self.path} has no {key}")
+            raise _bad_definition(f"{self.path} has no {key}")
         return value
 
     def optional_text(self, key: str) -> str | None:
         value = self._value(key)
         if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise BadDefinition(f"{self.path}: {key} must be a text that is not blank")
+            raise _bad_definition(f"{self.path}: {key} must be a text that is not blank")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -166,19 +162,19 @@ class _Reader:
         if value is None:
             return ()
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise BadDefinition(f"{self.path}: {key} must be a list of texts")
+            raise _bad_definition(f"{self.path}: {key} must be a list of texts")
         return tuple(value)
 
     def variables(self, key: str) -> dict[str, str]:
         value = self.mapping(key) or {}
         if not all(isinstance(name, str) and isinstance(text, str) for name, text in value.items()):
-            raise BadDefinition(f"{self.path}: {key} must map names to texts")
+            raise _bad_definition(f"{self.path}: {key} must map names to texts")
         return dict(value)
 
     def mapping(self, key: str) -> Mapping[str, Any] | None:
         value = self._value(key)
         if value is not None and not isinstance(value, dict):
-            raise BadDefinition(f"{self.path}: {key} must be a mapping")
+            raise _bad_definition(f"{self.path}: {key} must be a mapping")
         return value
 
     def _value(self, key: str) -> Any:
@@ -188,3 +184,7 @@ class _Reader:
                 return None
             current = current.get(part)
         return current
+
+
+def _bad_definition(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_definition")

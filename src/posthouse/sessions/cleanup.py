@@ -1,6 +1,6 @@
-"""Clean-up: what died without saying so is put right, and on request what ended is forgotten.
+"""Clean-up: mark dead agents stopped and, on request, purge stopped ones.
 
-Nothing that lives is touched, and nothing on a tmux server that does not answer.
+Live agents are not touched, nor anything on a tmux server that does not answer.
 """
 
 import shutil
@@ -23,20 +23,14 @@ _ORPHAN_AGE_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """One thing that was put right or removed."""
+    """One repaired or removed item."""
 
     what: str
     action: str
 
 
-class NotStopped(Conflict):
-    """The agent may still use what was to be removed; nothing was."""
-
-    code = "agent_not_stopped"
-
-
 def clean_up(agents: Agents, *, purge: bool = False) -> Iterator[Cleaned]:
-    """Put the records of dead agents right; with *purge* also forget stopped ones and their folders."""
+    """Mark dead agents stopped; with *purge* also remove stopped agents and their folders."""
     for entry in agents.registry.entries():
         if entry.is_foreign:
             yield Cleaned(f"record {entry.agent_id}", f"left alone: {entry.problem}")
@@ -55,38 +49,40 @@ def clean_up(agents: Agents, *, purge: bool = False) -> Iterator[Cleaned]:
 
 
 def forget(agents: Agents, agent: Agent) -> None:
-    """Remove the record of a stopped agent, its session's folder, and what its launch made for it alone."""
+    """Remove a stopped agent's record, its session folder, and the files its launch created for it alone."""
     with agents.registry.locked(agent.agent_id):
         agents.registry.remove(agent.agent_id, agent.record.generation_id)
         if agent.session is not None:
-            _remove_folders(agent.session, _in_use(agents))
+            _remove_folders(agent.session, _paths_in_use(agents))
 
 
-def ended(agent: Agent) -> Session:
-    """The session of an agent that is over.
+def require_stopped(agent: Agent) -> Session:
+    """The session of a stopped agent.
 
     Raises:
-        NotStopped: It is not, or nobody can tell.
+        Conflict: The agent is running, or its state is unknown.
     """
     if agent.session is None or agent.health not in ("stopped", "stale_missing_session"):
-        raise NotStopped(f"agent {agent.name!r} is not stopped ({agent.health}); stop it first")
+        raise Conflict(
+            f"agent {agent.name!r} is not stopped ({agent.health}); stop it first", code="agent_not_stopped"
+        )
     return agent.session
 
 
-def logs_of(ended: Session) -> list[Path]:
-    """The logs of its gateways, with what was rotated and the diagnostics. History is none of them."""
+def log_files(ended: Session) -> list[Path]:
+    """Log files of the session's gateways, rotated and diagnostic ones included, history excluded."""
     logs = (ended.gateway_root / gf.LOG).parent
     return sorted(logs.iterdir()) if logs.is_dir() else []
 
 
-def mail_secrets_of(ended: Session) -> list[Path]:
-    """The credentials of its mailbox that were kept with the session."""
+def mail_secret_files(ended: Session) -> list[Path]:
+    """The mailbox credentials stored with the session."""
     secrets = ended.root / names.MAIL_SECRETS
     return [secrets] if secrets.exists() else []
 
 
 def remove(paths: Iterable[Path]) -> None:
-    """Remove files and folders; a link is removed, and never what it leads to."""
+    """Remove files and folders. A symlink is removed, never its target."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -95,34 +91,34 @@ def remove(paths: Iterable[Path]) -> None:
 
 
 def _purge_orphans(agents: Agents) -> Iterator[Cleaned]:
-    """Folders of launches that were killed before anybody could know of them."""
+    """Remove session folders of launches that were killed before they registered."""
     known = {record.runtime.session_root for record in agents.registry.records()}
     oldest_kept = time.time() - _ORPHAN_AGE_SECONDS
     for root in (agents.roots.runtime / "sessions").glob("*/*"):
         if str(root) in known or root.stat().st_mtime > oldest_kept:
             continue
         try:
-            _remove_folders(session.read(root / names.MANIFEST_FILE), _in_use(agents))
+            _remove_folders(session.read(root / names.MANIFEST_FILE), _paths_in_use(agents))
         except PosthouseError:
             shutil.rmtree(root)
         yield Cleaned(f"folder {root}", "purged: no agent uses it")
 
 
-def _in_use(agents: Agents) -> set[Path]:
-    """What the agents that are left were launched from: one prepared home may serve several."""
+def _paths_in_use(agents: Agents) -> set[Path]:
+    """Launch paths of the remaining agents: several agents may share one prepared home."""
     left = [agent.session for agent in agents.registered(states=None) if agent.session is not None]
-    return {path for found in left for path in _launched_from(found)}
+    return {path for found in left for path in _launch_paths(found)}
 
 
-def _launched_from(found: Session) -> list[Path]:
+def _launch_paths(found: Session) -> list[Path]:
     manifest = found.manifest
     paths = [manifest.launch_plan.home_selector.home_path, manifest.brain_manifest_path]
     return [Path(path) for path in (*paths, manifest.runtime.agent_def_dir) if path]
 
 
 def _remove_folders(ended: Session, in_use: set[Path]) -> None:
-    """The session's folder, and the home, definition and brain manifest if a launch of ours made them."""
-    for path in _launched_from(ended):
+    """Remove the session folder, and the home, definition and brain manifest when a launch created them."""
+    for path in _launch_paths(ended):
         if path in in_use or not path.is_relative_to(ended.runtime_root):
             continue
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""Which of the provider's conversations a session continues: the pinned one, and how the first is chosen."""
+"""Which provider conversation a session continues: the pinned one, and the selection of the first."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ StartMode = Literal["new", "tool_last_or_new", "exact"]
 
 
 def with_headless(manifest: Manifest, headless: Headless) -> Manifest:
-    """*manifest* with that headless state, mirrored in `backend_state` where other readers look."""
+    """*manifest* with *headless*, mirrored in `backend_state` for other readers."""
     mirrored = {
         "session_id": headless.session_id,
         "turn_index": headless.turn_index,
@@ -23,9 +23,9 @@ def with_headless(manifest: Manifest, headless: Headless) -> Manifest:
 
 
 def after_turn(manifest: Manifest, *, turn_index: int, chat_id: str | None) -> Manifest:
-    """*manifest* after a turn: its index counted, and the chat it ran in pinned when it is known.
+    """*manifest* after a turn: its index updated, and its chat pinned if known.
 
-    A turn whose end is noticed when a later one has begun pins nothing.
+    A turn whose end is detected after a later one began pins nothing.
     """
     headless = manifest.headless
     if headless is None:
@@ -59,7 +59,7 @@ def restarted(manifest: Manifest, mode: StartMode, chat_id: str | None) -> Manif
 
 
 def next_chat(headless: Headless) -> Chat:
-    """The chat of a turn that asks for none: pinned, else the startup selection, else new."""
+    """The default chat of a turn: the pinned one, else the startup selection, else a new one."""
     if headless.session_id is not None:
         return Chat(mode="exact", id=headless.session_id)
     if headless.resume_selection_kind == "exact":
@@ -68,7 +68,7 @@ def next_chat(headless: Headless) -> Chat:
 
 
 def start_chat(mode: StartMode | None, chat_id: str | None) -> Chat:
-    """The chat that a TUI is started with; None goes on with the latest."""
+    """The chat that a TUI starts with; None continues the latest."""
     if mode == "exact" or mode == "new":
         return Chat(mode=mode, id=chat_id)
     return Chat(mode="latest")

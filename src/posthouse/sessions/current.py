@@ -1,4 +1,4 @@
-"""The session that the caller sits in: `agents self …` and every attach from inside."""
+"""The session that the caller runs in, for `agents self …` and an attach from inside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,67 +15,53 @@ from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
 
 
-class NotInTmux(NotFound):
-    """The caller is not inside tmux."""
-
-    code = "not_in_tmux"
-
-
-class NotAnAgent(NotFound):
-    """The caller's tmux session is not a managed agent."""
-
-    code = "not_an_agent"
-
-
-class WrongSession(Conflict):
-    """What the tmux session points at belongs to another session."""
-
-    code = "wrong_session"
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in tmux the caller is."""
+class TmuxLocation:
+    """A tmux server and session name."""
 
     server: Server
     session_name: str
 
 
-def place(environment: Mapping[str, str]) -> Place:
-    """Where the caller is.
+def locate(environment: Mapping[str, str]) -> TmuxLocation:
+    """The caller's tmux server and session.
 
     Raises:
-        NotInTmux: Not inside tmux.
+        NotFound: The caller does not run inside tmux.
     """
     socket = environment.get("TMUX", "").split(",")[0]
     pane = environment.get("TMUX_PANE", "")
     if not socket or not pane:
-        raise NotInTmux("this command acts on the tmux session it runs in, and it does not run in one")
+        raise NotFound(
+            "this command acts on the tmux session it runs in, and it does not run in one", code="not_in_tmux"
+        )
     server = Server(socket)
-    return Place(server, Tmux(server).run("display-message", "-p", "-t", pane, "#{session_name}"))
+    return TmuxLocation(server, Tmux(server).run("display-message", "-p", "-t", pane, "#{session_name}"))
 
 
-def resolve(here: Place, registry: Registry) -> Session:
+def resolve(here: TmuxLocation, registry: Registry) -> Session:
     """The managed session at *here*.
 
     Raises:
-        NotAnAgent: The tmux session names no manifest, and no fresh record leads to one.
-        WrongSession: The manifest is another session's; nothing is guessed.
+        NotFound: The tmux session names no manifest, and no fresh record leads to one.
+        Conflict: The manifest belongs to another session, or its backend is not supported.
     """
     environment = terminal.environment(Tmux(here.server), here.session_name)
     found = _by_manifest(environment) or _by_record(environment, registry)
     if found is None:
-        raise NotAnAgent(
+        raise NotFound(
             f"tmux session {here.session_name!r} is not a managed agent "
-            f"(no usable {names.MANIFEST_PATH}, no fresh record for {names.AGENT_ID})"
+            f"(no usable {names.MANIFEST_PATH}, no fresh record for {names.AGENT_ID})",
+            code="not_an_agent",
         )
     if found.tmux_session_name != here.session_name:
-        raise WrongSession(
+        raise Conflict(
             f"{found.manifest_path} belongs to tmux session {found.tmux_session_name!r}, "
-            f"not to {here.session_name!r}"
+            f"not to {here.session_name!r}",
+            code="wrong_session",
         )
     if found.manifest.backend not in MAINTAINED:
-        raise WrongSession(f"backend {found.manifest.backend} is only shown, never driven")
+        raise Conflict(f"backend {found.manifest.backend} is only shown, never driven", code="wrong_session")
     return found
 
 
@@ -86,7 +72,7 @@ def _by_manifest(environment: Mapping[str, str]) -> Session | None:
     try:
         return session.read(Path(text))
     except PosthouseError:
-        # Stale pointer: the record is the other way to the manifest.
+        # Stale pointer: the record may still lead to the manifest.
         return None
 
 

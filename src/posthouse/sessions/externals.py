@@ -1,4 +1,4 @@
-"""Agents of other machines that this registry has a name for. They are talked to, never managed."""
+"""Agents on other machines that are registered here by name. They receive requests but are not managed."""
 
 import shutil
 from dataclasses import dataclass
@@ -21,32 +21,26 @@ class ExternalNotFound(NotFound):
     code = "external_agent_not_found"
 
 
-class ExternalExists(Conflict):
-    """Another external agent has that name; nothing was written."""
-
-    code = "external_agent_exists"
-
-
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One folder: its record, or what is wrong with it."""
+class ExternalEntry:
+    """One folder: its record, or the problem with it."""
 
     external_agent_id: str
     record: ExternalRecord | None
     problem: str | None = None
 
 
-class Externals:
+class ExternalAgents:
     """The external records below one registry root."""
 
     def __init__(self, registry_root: Path) -> None:
         self.folder = registry_root / names.EXTERNAL_AGENTS
         self._lock = registry_root / _LOCK
 
-    def entries(self) -> list[Entry]:
-        """Every record, the unreadable ones with their problem, by id.
+    def entries(self) -> list[ExternalEntry]:
+        """Every record, sorted by id; unreadable ones with their problem.
 
-        Symlinks, and folders whose registration never came to its record, are nobody.
+        Symlinks, and folders of an incomplete registration, are skipped.
         """
         try:
             folders = sorted(self.folder.iterdir())
@@ -55,15 +49,15 @@ class Externals:
         return [_entry(folder) for folder in folders if _has_record(folder)]
 
     def records(self) -> list[ExternalRecord]:
-        """Those that can be used, by name."""
+        """Usable records, sorted by name."""
         found = [entry.record for entry in self.entries() if entry.record is not None]
         return sorted(found, key=lambda record: record.local_name)
 
     def find(self, ref: str) -> ExternalRecord:
-        """The one with that id or name.
+        """The record with that id or name.
 
         Raises:
-            ExternalNotFound: There is none.
+            ExternalNotFound: No record matches.
         """
         for record in self.records():
             if record.external_agent_id == ref or same_agent(record.local_name, ref):
@@ -71,9 +65,9 @@ class Externals:
         raise ExternalNotFound(f"no external agent is called {ref!r}")
 
     def token(self, external_agent_id: str) -> str | None:
-        """What its server wants to see; None: nothing."""
+        """The bearer token for its server; None: no token."""
         try:
-            path = self._of(external_agent_id) / external_agents.TOKEN
+            path = self._folder_of(external_agent_id) / external_agents.TOKEN
             return untrusted_files.read_own_bytes(path).decode().strip() or None
         except FileNotFoundError:
             return None
@@ -82,14 +76,17 @@ class Externals:
         """Write *record* durably, its token first.
 
         Raises:
-            ExternalExists: Its name is taken.
+            Conflict: The name is taken; nothing was written.
         """
         with locks.hold(self._lock, wait_seconds=_LOCK_WAIT_SECONDS):
             for other in self.records():
                 if same_agent(other.local_name, record.local_name):
                     there = f"{other.remote_agent_ref!r} at {other.pair_api_base_url}"
-                    raise ExternalExists(f"{other.local_name!r} is already {there}; remove it first")
-            folder = files.private_folder(self._of(record.external_agent_id))
+                    raise Conflict(
+                        f"{other.local_name!r} is already {there}; remove it first",
+                        code="external_agent_exists",
+                    )
+            folder = files.private_folder(self._folder_of(record.external_agent_id))
             if token is not None:
                 files.write_whole(folder / external_agents.TOKEN, token.encode(), durable=True)
             self._write(record)
@@ -98,23 +95,23 @@ class Externals:
         """Replace the record of the same id.
 
         Raises:
-            ExternalNotFound: It was removed meanwhile.
+            ExternalNotFound: The record was removed meanwhile.
         """
         with locks.hold(self._lock, wait_seconds=_LOCK_WAIT_SECONDS):
             self.find(record.external_agent_id)
             self._write(record)
 
     def remove(self, external_agent_id: str) -> None:
-        """Forget it, token included. Nothing is said to its own machine."""
+        """Remove the record and its token. The remote server is not notified."""
         with locks.hold(self._lock, wait_seconds=_LOCK_WAIT_SECONDS):
-            shutil.rmtree(self._of(external_agent_id), ignore_errors=True)
+            shutil.rmtree(self._folder_of(external_agent_id), ignore_errors=True)
 
     def _write(self, record: ExternalRecord) -> None:
-        folder = self._of(record.external_agent_id)
+        folder = self._folder_of(record.external_agent_id)
         files.write_json(folder / names.RECORD_FILE, strict.plain(record), durable=True)
         files.sync_folder(self.folder)
 
-    def _of(self, external_agent_id: str) -> Path:
+    def _folder_of(self, external_agent_id: str) -> Path:
         return self.folder / component(external_agent_id, what="external agent id")
 
 
@@ -122,7 +119,7 @@ def _has_record(folder: Path) -> bool:
     return not folder.is_symlink() and (folder / names.RECORD_FILE).exists()
 
 
-def _entry(folder: Path) -> Entry:
+def _entry(folder: Path) -> ExternalEntry:
     path = folder / names.RECORD_FILE
     try:
         if path.is_symlink() or path.stat().st_size > _MAX_BYTES:
@@ -131,5 +128,5 @@ def _entry(folder: Path) -> Entry:
         if record.external_agent_id != folder.name:
             raise ValueError(f"it is about {record.external_agent_id}")
     except (OSError, ValueError) as error:
-        return Entry(folder.name, None, f"{path} can't be used: {error}")
-    return Entry(folder.name, record)
+        return ExternalEntry(folder.name, None, f"{path} can't be used: {error}")
+    return ExternalEntry(folder.name, record)

@@ -1,4 +1,4 @@
-"""Join: take a TUI that somebody started in tmux under management, without touching it."""
+"""Join: manage a TUI that already runs in tmux, without restarting it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +8,8 @@ from posthouse.contracts import identity, names
 from posthouse.contracts.registry import ENDED
 from posthouse.errors import Conflict, InvalidInput
 from posthouse.sessions import brain, launch_files, publication, secrets, session, start
-from posthouse.sessions.current import Place
-from posthouse.sessions.launch_files import Blueprint
+from posthouse.sessions.current import TmuxLocation
+from posthouse.sessions.launch_files import SessionPlan
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
@@ -20,15 +20,9 @@ from posthouse.terminal.client import Tmux
 from posthouse.terminal.pane import Pane
 
 
-class CantJoin(InvalidInput):
-    """The tmux session can't be joined as asked; nothing was changed."""
-
-    code = "cant_join"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinSpec:
-    """What a user asks for."""
+    """A join as the user requests it."""
 
     tool: str
     name: str
@@ -37,13 +31,13 @@ class JoinSpec:
     agent_id: str | None = None
 
 
-def join(spec: JoinSpec, here: Place, roots: Roots, registry: Registry) -> Session:
-    """Adopt the agent in window 0, pane 0 of *here*. It has no hooks, so there is less evidence.
+def join(spec: JoinSpec, here: TmuxLocation, roots: Roots, registry: Registry) -> Session:
+    """Adopt the agent in window 0, pane 0 of *here*. It has no hooks, so less evidence is available.
 
-    A session that counts its windows from 1 is numbered anew.
+    A session whose windows count from 1 is renumbered.
 
     Raises:
-        CantJoin: Nothing runs there.
+        InvalidInput: Nothing runs in the pane.
         Conflict: The session or the name is managed already.
     """
     tmux = Tmux(here.server)
@@ -53,21 +47,21 @@ def join(spec: JoinSpec, here: Place, roots: Roots, registry: Registry) -> Sessi
     with registry.locked(plan.agent_id):
         if _is_taken(spec, plan, registry):
             raise Conflict(f"an agent {plan.agent_name!r} exists already: choose another name")
-        pane = _surface(tmux, here.session_name)
+        pane = _agent_pane(tmux, here.session_name)
         made = _write(plan)
         registry.publish(launch_files.record_of(plan))
-        dead_panes.guard(tmux, pane)
+        dead_panes.install_hook(tmux, pane)
         terminal.set_environment(tmux, here.session_name, start.discovery(made, roots))
         return session.update(made, lambda manifest: start.with_pane(manifest, pane))
 
 
-def _plan(spec: JoinSpec, here: Place, roots: Roots) -> Blueprint:
+def _plan(spec: JoinSpec, here: TmuxLocation, roots: Roots) -> SessionPlan:
     tool = tools.load(spec.tool)
     name = identity.user_name(spec.name)
     moment = clock.now()
     session_id = f"{launch_files.INTERACTIVE_BACKEND}-{clock.compact(moment)}-{ids.hex_id(8)}"
     root = roots.runtime / "sessions" / launch_files.INTERACTIVE_BACKEND / session_id
-    return Blueprint(
+    return SessionPlan(
         session_root=root,
         created_at_utc=clock.iso_seconds(moment),
         generation_id=ids.generation(),
@@ -92,12 +86,12 @@ def _plan(spec: JoinSpec, here: Place, roots: Roots) -> Blueprint:
     )
 
 
-def _is_taken(spec: JoinSpec, plan: Blueprint, registry: Registry) -> bool:
-    """As at a launch: with an id of its own, an agent may share its name.
+def _is_taken(spec: JoinSpec, plan: SessionPlan, registry: Registry) -> bool:
+    """Whether the name or id is in use. As at a launch, an agent with an explicit id may share its name.
 
-    What ended and can't be started again, as everything that was joined, gives its name to the next one.
+    Ended agents that can't be relaunched, such as joined ones, free their name.
     """
-    standing = [
+    blocking = [
         record
         for record in registry.records()
         if record.lifecycle.relaunchable or record.lifecycle.state not in ENDED
@@ -105,22 +99,22 @@ def _is_taken(spec: JoinSpec, plan: Blueprint, registry: Registry) -> bool:
     return any(
         record.agent_id == plan.agent_id
         or (spec.agent_id is None and identity.same_agent(record.agent_name, plan.agent_name))
-        for record in standing
+        for record in blocking
     )
 
 
-def _surface(tmux: Tmux, session_name: str) -> Pane:
+def _agent_pane(tmux: Tmux, session_name: str) -> Pane:
     try:
         pane = terminal.agent_pane(tmux, session_name)
     except terminal.NoAgentPane:
         terminal.keep_window_zero(tmux, session_name)
         pane = terminal.agent_pane(tmux, session_name)
     if pane.dead:
-        raise CantJoin(f"window 0 of tmux session {session_name!r} runs nothing")
+        raise InvalidInput(f"window 0 of tmux session {session_name!r} runs nothing", code="cant_join")
     return pane
 
 
-def _write(plan: Blueprint) -> Session:
+def _write(plan: SessionPlan) -> Session:
     files.private_folder(plan.session_root)
     brain.write(plan.brain_manifest_path, launch_files.brain_of(plan))
     brain.write_role(plan.agent_def_dir, plan.role_name, "")

@@ -1,7 +1,7 @@
 """Launch: from a tool and a name to a running agent.
 
-The order is what makes a crash harmless: files first, then the record, then the terminal, then
-the program. Before the record there is no session; from the record on `agents list` shows it and
+The order makes a crash harmless: files first, then the record, then the terminal, then the program.
+Without a record there is no session; once it exists, `agents list` shows the agent and
 `agents stop` ends it.
 """
 
@@ -26,7 +26,7 @@ from posthouse.sessions import (
     session,
     start,
 )
-from posthouse.sessions.launch_files import Blueprint, ManagedBy
+from posthouse.sessions.launch_files import ManagedBy, SessionPlan
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
@@ -35,26 +35,14 @@ from posthouse.support import clock, crashpoints, files, ids
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
 from posthouse.tools import spool
-from posthouse.tools.tool import Chat, Login, Permissions, Setup, Tool
+from posthouse.tools.tool import Chat, LoginMode, Permissions, Setup, Tool
 
 DEFAULT_ROLE = "default"
 
 
-class BadLaunch(InvalidInput):
-    """The launch can't be done as asked; nothing was written."""
-
-    code = "bad_launch"
-
-
-class SessionNameTaken(Conflict):
-    """A tmux session of that name is live; nothing was written."""
-
-    code = "session_name_taken"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchSpec:
-    """What a user asks for."""
+    """A launch as the user requests it."""
 
     tool: str
     working_directory: Path
@@ -65,62 +53,64 @@ class LaunchSpec:
     role_text: str = ""
     model: str | None = None
     reasoning_level: int | None = None
-    #: Names and values; the values go to the program and a 0600 file, nowhere else.
+    #: Names and values; the values go only to the program and a 0600 file.
     environment: Mapping[str, str] = field(default_factory=dict)
     args: tuple[str, ...] = ()
     style: Style = "plain"
     detail: Detail = "concise"
     permissions: Permissions = "ask"
-    login: Login = "inherit"
-    #: The caller's own variables and home folder: an inherited login comes from there, nothing else does.
+    login: LoginMode = "inherit"
+    #: The caller's variables and home folder, used only for an inherited login.
     caller: Mapping[str, str] = field(default_factory=dict)
     user_home: Path = field(default_factory=Path.home)
-    #: What is said of its mailbox beyond the defaults and the brain manifest; None: it gets none.
+    #: Mailbox settings that override the defaults and the brain manifest; None: no mailbox.
     mailbox: Mapping[str, str] | None = None
-    #: A prepared definition folder and home instead of our own.
+    #: A prepared definition folder and home instead of generated ones.
     agent_def_dir: Path | None = None
     brain_manifest: Path | None = None
-    #: The server that owns the agent's turns, if one does.
+    #: The server that owns the agent's turns, if any.
     managed_by: ManagedBy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A checked launch: what will be written, and nothing written yet."""
+class PreparedLaunch:
+    """A checked launch. Nothing is written yet."""
 
-    plan: Blueprint
+    plan: SessionPlan
     values: Mapping[str, str]
     role_text: str
     tool: Tool
     setup: Setup
-    #: Ours to write and to remove; False for what the user brought.
+    #: False when the user supplied the home: it is neither written nor removed.
     owns_home: bool
-    #: What the user should know before relying on the agent.
+    #: Warnings for the user.
     warnings: Sequence[str]
 
 
-def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) -> Prepared:
-    """Check *spec* and decide everything.
+def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) -> PreparedLaunch:
+    """Validate *spec* and plan the launch.
 
     Raises:
-        BadLaunch, BadDefinition, BadName, UnknownTool: It can't be done as asked.
-        ToolMissing: The CLI is not installed.
+        InvalidInput: The request is invalid.
+        Unavailable: The CLI is not installed.
     """
     tool = tools.load(spec.tool)
     if not spec.working_directory.is_dir():
-        raise BadLaunch(f"working directory {spec.working_directory} is not a folder")
+        raise InvalidInput(f"working directory {spec.working_directory} is not a folder", code="bad_launch")
     given = brain.read(spec.brain_manifest) if spec.brain_manifest else None
     if given and given.tool != spec.tool:
-        raise BadLaunch(f"{spec.brain_manifest} is for {given.tool}, not for {spec.tool}")
-    prepared = given or _own_home(spec, roots, tool)
+        raise InvalidInput(
+            f"{spec.brain_manifest} is for {given.tool}, not for {spec.tool}", code="bad_launch"
+        )
+    prepared = given or _new_home(spec, roots, tool)
     name = _name(spec, prepared)
     values = {**prepared.environment, **prepared.credentials, **spec.environment}
     backend = tool.headless_backend if spec.headless else launch_files.INTERACTIVE_BACKEND
     session_id = f"{backend}-{clock.compact(moment)}-{ids.hex_id(8)}"
     session_root = roots.runtime / "sessions" / backend / session_id
-    # A home that the user brought may serve several agents, each with a role of its own.
+    # A home that the user supplied may serve several agents with different roles.
     beside = session_root / "definition" if given else prepared.home_path.with_suffix(".definition")
-    plan = Blueprint(
+    plan = SessionPlan(
         session_root=session_root,
         created_at_utc=clock.iso_seconds(moment),
         generation_id=ids.generation(),
@@ -159,7 +149,7 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
         spool=plan.session_root / spool.FOLDER,
         variables={**spec.caller, **values} if spec.login == "inherit" else values,
     )
-    return Prepared(
+    return PreparedLaunch(
         plan=plan,
         values=values,
         role_text=_role_text(spec, given),
@@ -170,8 +160,8 @@ def prepare(spec: LaunchSpec, roots: Roots, server: Server, moment: datetime) ->
     )
 
 
-def carry_out(
-    prepared: Prepared,
+def execute(
+    prepared: PreparedLaunch,
     roots: Roots,
     registry: Registry,
     server: Server,
@@ -179,36 +169,35 @@ def carry_out(
     open_mailbox: Callable[[Session], None] = lambda made: None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Session:
-    """Write, publish and start. On an error everything that was made is taken down again.
+    """Write, publish and start. An error rolls everything back except the mailbox.
 
-    *open_mailbox* makes the mailbox that the manifest names. It stays whatever becomes of the launch: an
-    address may have mail by then, and the next agent of that name finds it. *warn* hears what the user should
-    know. The caller holds the registry lock of the agent.
+    *open_mailbox* creates the mailbox that the manifest names. It survives a failed launch: the address may
+    have received mail, and the next agent of that name uses it. *warn* receives warnings for the user. The
+    caller holds the registry lock of the agent.
 
     Raises:
-        AgentDied: The program did not stay up.
         RecordTaken: Another generation is active.
-        Unavailable: tmux or the disk failed.
+        Unavailable: The program exited at once, or tmux or the disk failed.
     """
     plan = prepared.plan
-    # Asked before anything is written: a missing or frozen tmux costs the user nothing.
+    # Checked before anything is written, so that a missing or frozen tmux leaves nothing behind.
     if terminal.exists(Tmux(server), plan.tmux_session_name):
-        raise SessionNameTaken(f"a tmux session {plan.tmux_session_name!r} is already there")
+        raise Conflict(f"a tmux session {plan.tmux_session_name!r} exists already", code="session_name_taken")
     try:
         made = _write(prepared)
-        for text in mail_skills.provide(made):
+        for text in mail_skills.install(made):
             warn(text)
         open_mailbox(made)
         crashpoints.reach("mailbox opened")
         registry.publish(launch_files.record_of(plan))
         crashpoints.reach("published")
-        return start.agent(made, Chat(), roots)
+        return start.start_agent(made, Chat(), roots)
     except BaseException:
-        _take_down(plan, registry, owns_home=prepared.owns_home)
+        _roll_back(plan, registry, owns_home=prepared.owns_home)
         raise
 
 
-def _write(prepared: Prepared) -> Session:
+def _write(prepared: PreparedLaunch) -> Session:
     plan = prepared.plan
     if prepared.owns_home:
         files.private_folder(plan.home_path)
@@ -223,14 +212,14 @@ def _write(prepared: Prepared) -> Session:
     return made
 
 
-def _take_down(plan: Blueprint, registry: Registry, *, owns_home: bool) -> None:
-    """Remove what a failed launch made, and nothing else. The first error is the one that counts."""
+def _roll_back(plan: SessionPlan, registry: Registry, *, owns_home: bool) -> None:
+    """Remove only what a failed launch created. Errors here do not replace the first one."""
     made = Session(plan.session_root, launch_files.manifest_of(plan))
     try:
         close_terminal(made.tmux, plan.tmux_session_name)
-        terminal.remove_own_server(made.tmux)
+        terminal.remove_server_socket(made.tmux)
     except PosthouseError:
-        # tmux or the program is what failed: the record stays, so that the agent can be found and stopped.
+        # tmux or the program failed: the record stays, so that the agent can be found and stopped.
         return
     registry.remove(plan.agent_id, plan.generation_id)
     shutil.rmtree(plan.session_root, ignore_errors=True)
@@ -240,7 +229,7 @@ def _take_down(plan: Blueprint, registry: Registry, *, owns_home: bool) -> None:
         plan.brain_manifest_path.unlink(missing_ok=True)
 
 
-def _own_home(spec: LaunchSpec, roots: Roots, tool: Tool) -> brain.Brain:
+def _new_home(spec: LaunchSpec, roots: Roots, tool: Tool) -> brain.Brain:
     home = roots.runtime / "homes" / f"{spec.tool}-{ids.hex_id(12)}"
     return brain.Brain(
         tool=spec.tool,
@@ -261,7 +250,7 @@ def _name(spec: LaunchSpec, prepared: brain.Brain) -> str:
         return identity.user_name(spec.name)
     if prepared.agent_name is not None:
         return identity.component(prepared.agent_name, what="agent name")
-    return identity.automatic(spec.tool, spec.role_name)
+    return identity.generated_name(spec.tool, spec.role_name)
 
 
 def _mailbox(
@@ -270,10 +259,10 @@ def _mailbox(
     if spec.mailbox is None:
         return None
     payload = {"transport": "filesystem", **(prepared.mailbox or {}), **spec.mailbox}
-    owner = mailbox_binding.Owner(
+    owner = mailbox_binding.MailboxOwner(
         agent_name=name, default_root=roots.mailbox, working_directory=spec.working_directory
     )
-    return mailbox_binding.resolve(mailbox_binding.declared(payload), owner, moment=moment)
+    return mailbox_binding.resolve(mailbox_binding.parse_declaration(payload), owner, moment=moment)
 
 
 def _agent_id(spec: LaunchSpec, prepared: brain.Brain, name: str) -> str:

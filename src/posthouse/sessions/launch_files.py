@@ -1,4 +1,4 @@
-"""The files of a session that is about to start. Pure: ids and times come in."""
+"""Builds the files of a new session. Pure: ids and times are arguments."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +21,16 @@ INTERACTIVE_BACKEND: m.Backend = "local_interactive"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedBy:
-    """The server that owns a headless agent's turns: a gateway of the agent asks there for each."""
+    """The server that owns a headless agent's turns. The agent's gateway requests each turn there."""
 
     api_base_url: str
-    #: What that server calls the agent.
+    #: The server's reference for the agent.
     agent_ref: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blueprint:
-    """Everything that is decided before anything is written."""
+class SessionPlan:
+    """All decisions of a launch, made before anything is written."""
 
     session_root: Path
     created_at_utc: str
@@ -57,11 +57,11 @@ class Blueprint:
     model: str | None = None
     reasoning_level: int | None = None
     permissions: Permissions = "ask"
-    #: None: the agent has none.
+    #: None: no mailbox.
     mailbox: m.Mailbox | None = None
-    #: Adopted from a running tmux session; how it was started is not known to us.
+    #: Adopted from a running tmux session; its start command is unknown.
     joined: bool = False
-    #: None: whoever drives the agent takes its turns.
+    #: None: the gateway or command that drives the agent runs its turns.
     managed_by: ManagedBy | None = None
 
     @property
@@ -73,8 +73,8 @@ class Blueprint:
         return self.backend in m.HEADLESS
 
 
-def manifest_of(plan: Blueprint) -> m.Manifest:
-    """The manifest before the terminal exists: pane and window are still null."""
+def manifest_of(plan: SessionPlan) -> m.Manifest:
+    """The manifest before the terminal exists: pane and window are null."""
     directory = str(plan.working_directory)
     policy = _policy(plan)
     route = m.GatewayRoute(tmux_window_name=names.AGENT_WINDOW)
@@ -118,8 +118,8 @@ def manifest_of(plan: Blueprint) -> m.Manifest:
     return manifest if manifest.headless is None else conversation.with_headless(manifest, manifest.headless)
 
 
-def record_of(plan: Blueprint) -> r.Record:
-    """The registry record of the session, active from the first moment: a crash must leave a trace."""
+def record_of(plan: SessionPlan) -> r.Record:
+    """The session's registry record. It is active at once, so that a crash leaves a trace."""
     return r.Record(
         schema_version=r.SCHEMA_VERSION,
         agent_name=plan.agent_name,
@@ -138,12 +138,12 @@ def record_of(plan: Blueprint) -> r.Record:
             current_session_name=plan.tmux_session_name, last_session_name=plan.tmux_session_name
         ),
         liveness=lease(),
-        mailbox=mailbox_binding.located(plan.mailbox),
+        mailbox=mailbox_binding.registry_mailbox(plan.mailbox),
     )
 
 
-def brain_of(plan: Blueprint) -> Brain:
-    """The brain manifest of a session for which the user brought none."""
+def brain_of(plan: SessionPlan) -> Brain:
+    """The brain manifest for a session whose user supplied none."""
     return Brain(
         tool=plan.tool,
         home_path=plan.home_path,
@@ -157,7 +157,7 @@ def brain_of(plan: Blueprint) -> Brain:
     )
 
 
-def _control(plan: Blueprint, route: m.GatewayRoute) -> m.GatewayRoute:
+def _control(plan: SessionPlan, route: m.GatewayRoute) -> m.GatewayRoute:
     if plan.managed_by is None:
         return route
     return structs.replace(
@@ -165,8 +165,8 @@ def _control(plan: Blueprint, route: m.GatewayRoute) -> m.GatewayRoute:
     )
 
 
-def _policy(plan: Blueprint) -> m.LaunchPolicy | None:
-    """None where the tool's version is not known: readers of the contract want the version in it."""
+def _policy(plan: SessionPlan) -> m.LaunchPolicy | None:
+    """None when the tool's version is unknown: the contract requires the version."""
     if plan.tool_version is None:
         return None
     return m.LaunchPolicy(
@@ -177,7 +177,7 @@ def _policy(plan: Blueprint) -> m.LaunchPolicy | None:
     )
 
 
-def _launch_plan(plan: Blueprint, policy: m.LaunchPolicy | None) -> m.LaunchPlan:
+def _launch_plan(plan: SessionPlan, policy: m.LaunchPolicy | None) -> m.LaunchPlan:
     metadata: dict[str, Any] = {
         "headless_display_style": plan.style,
         "headless_display_detail": plan.detail,
@@ -202,7 +202,7 @@ def _launch_plan(plan: Blueprint, policy: m.LaunchPolicy | None) -> m.LaunchPlan
     )
 
 
-def _backend_state(plan: Blueprint) -> dict[str, Any]:
+def _backend_state(plan: SessionPlan) -> dict[str, Any]:
     return {
         TMUX_SOCKET: plan.tmux_socket,
         "working_directory": str(plan.working_directory),
@@ -213,7 +213,7 @@ def _backend_state(plan: Blueprint) -> dict[str, Any]:
     }
 
 
-def _headless(plan: Blueprint) -> m.Headless:
+def _headless(plan: SessionPlan) -> m.Headless:
     return m.Headless(
         session_id=None,
         turn_index=0,
@@ -222,7 +222,7 @@ def _headless(plan: Blueprint) -> m.Headless:
     )
 
 
-def _interactive(plan: Blueprint) -> m.LocalInteractive:
+def _interactive(plan: SessionPlan) -> m.LocalInteractive:
     return m.LocalInteractive(
         turn_index=0, role_bootstrap_applied=False, working_directory=str(plan.working_directory)
     )

@@ -1,6 +1,6 @@
-"""Which agents really live: what the records say, combined with what tmux says.
+"""Health of agents, from their records and tmux.
 
-A record is a locator. tmux is asked once per server, however many agents it holds.
+A record is only a locator. Each tmux server is queried once, however many agents it holds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,21 +25,21 @@ Health = Literal[
 ]
 
 
-#: How the agent's pane of each session of one server is.
-Surfaces = Mapping[str, terminal.Surface]
-#: States of a record whose agent is meant to run.
+#: State of the agent's pane, by session name of one tmux server.
+Surfaces = Mapping[str, terminal.PaneState]
+#: Record states whose agent should be running.
 RUNNING = frozenset({"active", "relaunching"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """One registered agent and how it is."""
+    """One registered agent and its health."""
 
     record: Record
     #: None when the manifest can't be read.
     session: Session | None
     health: Health
-    #: Why, where there is something to say.
+    #: The reason for the health, if known.
     detail: str | None = None
 
     @property
@@ -62,13 +62,13 @@ def registered(registry: Registry, states: frozenset[str] | None = RUNNING) -> l
 
 
 def probe(records: Iterable[Record]) -> list[Agent]:
-    """How each agent is, in the given order. One bad manifest or server spoils only its own agents."""
+    """The agent of each record, in the given order. A bad manifest or server affects only its own agents."""
     known: dict[Server, Surfaces | PosthouseError] = {}
     return [_agent(record, known) for record in records]
 
 
 def probe_pane(agent: Agent) -> Agent:
-    """*agent* with a closer look at a program that ended: how it did, where tmux knows."""
+    """*agent* with the exit status of an ended program in `detail`, when tmux knows it."""
     if agent.health != "degraded_missing_primary" or agent.session is None:
         return agent
     found = agent.session
@@ -92,11 +92,11 @@ def _agent(record: Record, known: dict[Server, Surfaces | PosthouseError]) -> Ag
     alive = known[server]
     if isinstance(alive, PosthouseError):
         return Agent(record=record, session=found, health="unknown", detail=str(alive))
-    health, detail = _judged(record.terminal.current_session_name or "", alive, found)
+    health, detail = _health(record.terminal.current_session_name or "", alive, found)
     return Agent(record=record, session=found, health=health, detail=detail)
 
 
-def _judged(session_name: str, alive: Surfaces, found: Session) -> tuple[Health, str | None]:
+def _health(session_name: str, alive: Surfaces, found: Session) -> tuple[Health, str | None]:
     surface = alive.get(session_name)
     if surface is None:
         return "stale_missing_session", f"its tmux session {session_name} is gone"
@@ -112,6 +112,6 @@ def _judged(session_name: str, alive: Surfaces, found: Session) -> tuple[Health,
 
 def _surfaces(server: Server) -> Surfaces | PosthouseError:
     try:
-        return terminal.surfaces(Tmux(server))
+        return terminal.pane_states(Tmux(server))
     except PosthouseError as error:
         return error

@@ -1,7 +1,7 @@
-"""When an agent is taught to use its mailbox: at every start with one, and when it is given one.
+"""Installs the mailbox skills: at every start with a mailbox, and when a mailbox is bound.
 
-The skills stay when the mailbox is taken away: a home may serve several agents, and the first step of each
-skill finds out that there is none.
+The skills stay when the mailbox is unbound: a home may serve several agents, and the first step of each
+skill checks for a mailbox.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ from posthouse import tools
 from posthouse.sessions.session import Session
 
 
-def provide(made: Session) -> Sequence[str]:
-    """Have the mailbox skills in the session's home, if it has a mailbox; what its user should know.
+def install(made: Session) -> Sequence[str]:
+    """Install the mailbox skills in the session's home if it has a mailbox; the warnings for the user.
 
-    An agent without skills can still be told what to do, so trouble with them is only a warning.
+    An agent without skills is still usable, so a failure is only a warning.
     """
     plan = made.manifest.launch_plan
     if plan.mailbox is None:
         return ()
     folder = tools.load(made.manifest.tool).skills_folder(Path(plan.home_selector.home_path))
-    # Here because most commands start no agent.
+    # Imported here because most commands start no agent.
     from posthouse.tools import skills
 
     try:

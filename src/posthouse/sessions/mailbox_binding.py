@@ -1,7 +1,7 @@
-"""Which mailbox a session is bound to: from what somebody declares to what the manifest keeps.
+"""Resolves a declared mailbox to the binding in a session's manifest.
 
-The manifest's `launch_plan.mailbox` is the one durable authority. Whoever changes it gives it a new
-`bindings_version`, by which everybody else notices.
+The manifest's `launch_plan.mailbox` is the one durable authority. Every change sets a new
+`bindings_version`, by which readers detect it.
 """
 
 from collections.abc import Mapping
@@ -24,22 +24,16 @@ from posthouse.support import clock
 TransportName = Literal["filesystem", "stalwart"]
 
 
-class BadMailbox(InvalidInput):
-    """The mailbox that was declared can't be had; nothing was changed."""
-
-    code = "bad_mailbox"
-
-
-class Declared(strict.Strict, frozen=True, kw_only=True):
-    """A mailbox as a brain manifest or a command line declares it; what is None is derived."""
+class MailboxDeclaration(strict.Strict, frozen=True, kw_only=True):
+    """A mailbox as a brain manifest or a command line declares it. None values are derived."""
 
     transport: TransportName
     principal_id: strict.NonBlank | None = None
     address: strict.NonBlank | None = None
     filesystem_root: strict.NonBlank | None = None
-    #: Of filesystem: an own folder outside the root, which the root links to.
+    #: filesystem: a private folder outside the root, which the root links to.
     mailbox_path: strict.NonBlank | None = None
-    #: Of stalwart: either the base, or both of the others.
+    #: stalwart: either the base URL, or both others.
     base_url: strict.NonBlank | None = None
     jmap_url: strict.NonBlank | None = None
     management_url: strict.NonBlank | None = None
@@ -47,41 +41,41 @@ class Declared(strict.Strict, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Whose mailbox it will be."""
+class MailboxOwner:
+    """The agent that gets the mailbox."""
 
     agent_name: str
-    #: Where mail lies when nobody says otherwise.
+    #: The mailbox root when the declaration names none.
     default_root: Path
     working_directory: Path
 
 
-def declared(payload: Mapping[str, Any]) -> Declared:
-    """Read the declarative payload.
+def parse_declaration(payload: Mapping[str, Any]) -> MailboxDeclaration:
+    """Parse the declarative payload.
 
     Raises:
-        BadMailbox: It is not one; the message names the field.
+        InvalidInput: The payload is invalid; the message names the field.
     """
     try:
-        return strict.convert(payload, Declared)
+        return strict.convert(payload, MailboxDeclaration)
     except ValueError as error:
-        raise BadMailbox(f"the declared mailbox can't be used: {error}") from error
+        raise _bad_mailbox(f"the declared mailbox can't be used: {error}") from error
 
 
-def resolve(wish: Declared, owner: Owner, *, moment: datetime) -> m.Mailbox:
-    """The binding that *wish* comes to for *owner*. Pure.
+def resolve(declaration: MailboxDeclaration, owner: MailboxOwner, *, moment: datetime) -> m.Mailbox:
+    """The binding of *declaration* for *owner*. Pure.
 
     Raises:
-        BadMailbox, BadAddress: It contradicts itself, or names what can't be named.
+        InvalidInput: The declaration contradicts itself, or a name is invalid.
     """
-    address = mail_address.check(wish.address or mail_address.default_address(owner.agent_name))
-    principal = wish.principal_id or mail_address.default_principal(owner.agent_name)
+    address = mail_address.check(declaration.address or mail_address.default_address(owner.agent_name))
+    principal = declaration.principal_id or mail_address.default_principal(owner.agent_name)
     if mail_address.is_reserved(address):
-        raise BadMailbox(f"address {address} is reserved: names that start so are the system's own")
+        raise _bad_mailbox(f"address {address} is reserved for the system")
     version = version_at(moment)
-    if wish.transport == "filesystem":
-        return _filesystem(wish, owner, principal=principal, address=address, version=version)
-    return _stalwart(wish, principal=principal, address=address, version=version)
+    if declaration.transport == "filesystem":
+        return _filesystem(declaration, owner, principal=principal, address=address, version=version)
+    return _stalwart(declaration, principal=principal, address=address, version=version)
 
 
 def version_at(moment: datetime) -> str:
@@ -90,9 +84,9 @@ def version_at(moment: datetime) -> str:
 
 
 def bind(session: Session, binding: m.Mailbox | None, registry: Registry) -> Session:
-    """Write *binding*, or its absence, into the manifest and then into the agent's record.
+    """Write *binding* (None removes it) to the manifest, then to the agent's record.
 
-    Killed in between, the record is old: it is a locator, and the next change writes it.
+    A crash in between leaves the record outdated until the next change; the record is only a locator.
     """
 
     def bound(manifest: m.Manifest) -> m.Manifest:
@@ -105,13 +99,13 @@ def bind(session: Session, binding: m.Mailbox | None, registry: Registry) -> Ses
             registry.change(
                 changed.agent_id,
                 generation,
-                lambda record: structs.replace(record, mailbox=located(binding)),
+                lambda record: structs.replace(record, mailbox=registry_mailbox(binding)),
             )
     return changed
 
 
-def located(binding: m.Mailbox | None) -> r.FilesystemMailbox | r.StalwartMailbox | None:
-    """*binding* as the registry record shows it."""
+def registry_mailbox(binding: m.Mailbox | None) -> r.FilesystemMailbox | r.StalwartMailbox | None:
+    """*binding* in the form of the registry record."""
     if binding is None:
         return None
     if isinstance(binding, m.FilesystemMailbox):
@@ -125,12 +119,17 @@ def located(binding: m.Mailbox | None) -> r.FilesystemMailbox | r.StalwartMailbo
 
 
 def _filesystem(
-    wish: Declared, owner: Owner, *, principal: str, address: str, version: str
+    declaration: MailboxDeclaration, owner: MailboxOwner, *, principal: str, address: str, version: str
 ) -> m.FilesystemMailbox:
-    if wish.base_url or wish.jmap_url or wish.management_url or wish.login_identity:
-        raise BadMailbox("base_url, jmap_url, management_url and login_identity are for transport stalwart")
-    root = _absolute(wish.filesystem_root, owner) or owner.default_root
-    own = _absolute(wish.mailbox_path, owner)
+    if (
+        declaration.base_url
+        or declaration.jmap_url
+        or declaration.management_url
+        or declaration.login_identity
+    ):
+        raise _bad_mailbox("base_url, jmap_url, management_url and login_identity are for transport stalwart")
+    root = _absolute(declaration.filesystem_root, owner) or owner.default_root
+    own = _absolute(declaration.mailbox_path, owner)
     return m.FilesystemMailbox(
         principal_id=principal,
         address=address,
@@ -141,28 +140,30 @@ def _filesystem(
     )
 
 
-def _stalwart(wish: Declared, *, principal: str, address: str, version: str) -> m.StalwartMailbox:
-    if wish.filesystem_root or wish.mailbox_path:
-        raise BadMailbox("filesystem_root and mailbox_path are for transport filesystem")
-    jmap, management = wish.jmap_url, wish.management_url
-    if wish.base_url is not None:
-        base = wish.base_url.rstrip("/")
+def _stalwart(
+    declaration: MailboxDeclaration, *, principal: str, address: str, version: str
+) -> m.StalwartMailbox:
+    if declaration.filesystem_root or declaration.mailbox_path:
+        raise _bad_mailbox("filesystem_root and mailbox_path are for transport filesystem")
+    jmap, management = declaration.jmap_url, declaration.management_url
+    if declaration.base_url is not None:
+        base = declaration.base_url.rstrip("/")
         jmap, management = jmap or f"{base}/jmap", management or f"{base}/api"
     if jmap is None or management is None:
-        raise BadMailbox("transport stalwart needs base_url, or jmap_url and management_url")
+        raise _bad_mailbox("transport stalwart needs base_url, or jmap_url and management_url")
     return m.StalwartMailbox(
         principal_id=principal,
         address=address,
         bindings_version=version,
         jmap_url=jmap,
         management_url=management,
-        login_identity=wish.login_identity or address,
+        login_identity=declaration.login_identity or address,
         credential_ref=credential_ref(jmap, address),
     )
 
 
 def credential_ref(jmap_url: str, address: str) -> str:
-    """The name under which the password of *address* is kept; says nothing of the password."""
+    """The name under which the password of *address* is stored; independent of the password."""
     import hashlib  # OpenSSL is slow to load, and only this transport needs it
 
     safe = address.replace("@", "-at-").replace(".", "-")
@@ -170,5 +171,9 @@ def credential_ref(jmap_url: str, address: str) -> str:
     return f"stalwart-{safe}-{digest[:16]}"
 
 
-def _absolute(text: str | None, owner: Owner) -> Path | None:
+def _absolute(text: str | None, owner: MailboxOwner) -> Path | None:
     return None if text is None else (owner.working_directory / Path(text).expanduser()).absolute()
+
+
+def _bad_mailbox(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_mailbox")

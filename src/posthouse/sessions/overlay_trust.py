@@ -1,11 +1,11 @@
-"""Which project overlays this user trusts, and which folders may hold state at all.
+"""Which project overlays this user trusts, and which folders may hold state.
 
-State can make us run commands: notification targets, hosted gateways, tokens. A cloned repository can ship
-an overlay with all of them, and another user can put one into a shared parent folder. So a discovered
-overlay is used only when it belongs to this user and when this user has said once that it is theirs. The
-record of that is kept in the user's own configuration folder. It names the overlay's path and a random id
-that is written into the overlay, so that it holds neither for a copy elsewhere nor for another overlay at
-the same path. State that git tracks is refused even there: a `git pull` would bring more of it.
+State can cause commands to run: notification targets, hosted gateways, tokens. A cloned repository can ship
+an overlay with all of them, and another user can create one in a shared parent folder. So a discovered
+overlay is used only when this user owns it and has trusted it once. The trust record is stored in the
+user's configuration folder. It holds the overlay's path and a random id that is also written into the
+overlay, so it is valid neither for a copy elsewhere nor for another overlay at the same path. State that
+git tracks is refused even there: a `git pull` could add more.
 """
 
 import os
@@ -22,27 +22,9 @@ from posthouse.support import files, ownership, untrusted_files
 _RECORDS = "trusted-overlays"
 _ID_FILE = "posthouse-trust-id"
 _MAX_ID_BYTES = 200
-#: What holds state in an overlay. None of it belongs into a repository.
+#: The state folders of an overlay. They must not be committed to a repository.
 _STATE = ("runtime", "mailbox", "jobs")
 _GITIGNORE = "".join(f"/{name}/\n" for name in _STATE) + f"/{_ID_FILE}\n"
-
-
-class UnsafeFolder(Denied):
-    """A folder of state belongs to another user, can be written by others, or is a link."""
-
-    code = "unsafe_folder"
-
-
-class TrackedState(Denied):
-    """A git repository tracks files of an overlay's state."""
-
-    code = "tracked_state"
-
-
-class UntrustedOverlay(Denied):
-    """The overlay was not made or trusted by this user."""
-
-    code = "untrusted_overlay"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,46 +40,46 @@ def check_folder(folder: Path, *, follow_link: bool) -> None:
     """Accept *folder* when it is missing, or when only this user and root can change it.
 
     Raises:
-        UnsafeFolder: It is not so; the message says what to do.
+        Denied: Others can change it; the message says what to do.
     """
     try:
         found = folder.stat() if follow_link else folder.lstat()
     except FileNotFoundError:
         return
     if stat.S_ISLNK(found.st_mode):
-        raise UnsafeFolder(f"{folder} is a symbolic link; state is only kept in a real folder")
+        raise Denied(f"{folder} is a symbolic link; state needs a real folder", code="unsafe_folder")
     if not stat.S_ISDIR(found.st_mode):
-        raise UnsafeFolder(f"{folder} is not a folder")
+        raise Denied(f"{folder} is not a folder", code="unsafe_folder")
     if (problem := ownership.problem(folder, found)) is not None:
-        raise UnsafeFolder(problem)
+        raise Denied(problem, code="unsafe_folder")
 
 
 def check_overlay(overlay: Path) -> None:
-    """Accept *overlay* when only this user can change it and the folders of state in it.
+    """Accept *overlay* when only this user can change it and its state folders.
 
     Raises:
-        UnsafeFolder: It is not so.
+        Denied: Others can change one of them.
     """
     for folder in (overlay, *(overlay / name for name in _STATE)):
         check_folder(folder, follow_link=False)
 
 
 def check_not_tracked(overlay: Path) -> None:
-    """Accept *overlay* when no repository tracks its state, which a `git pull` could then add to or change.
+    """Accept *overlay* when no repository tracks its state: a `git pull` could change tracked state.
 
     Raises:
-        TrackedState: One does.
-        UnreadableIndex: It is not known whether one does.
+        Denied: A repository tracks state, or its index can't be read.
     """
     tracked = [path.relative_to(overlay) for path in git_index.tracked_below(overlay)]
     state = [path for path in tracked if path.parts[0] in (*_STATE, _ID_FILE)]
     if state:
         more = f" and {len(state) - 1} more" if len(state) > 1 else ""
         tops = " ".join(sorted({path.parts[0] for path in state}))
-        raise TrackedState(
+        raise Denied(
             f"git tracks state of the project overlay {overlay}: {state[0]}{more}. What others commit there "
             f"could run commands as you. See what it holds, then run: "
-            f"cd {shlex.quote(str(overlay))} && git rm -r --cached {tops}, and remove or keep the files"
+            f"cd {shlex.quote(str(overlay))} && git rm -r --cached {tops}, and remove or keep the files",
+            code="tracked_state",
         )
 
 
@@ -105,27 +87,25 @@ def require_trust(overlay: Path, anchor: Path) -> None:
     """Accept *overlay* when this user has trusted it; *anchor* is the user's configuration folder.
 
     Raises:
-        UnsafeFolder: Others can change it.
-        UntrustedOverlay: The user has not said that it is theirs.
-        TrackedState, UnreadableIndex: A `git pull` could change its state.
+        Denied: The user has not trusted it, others can change it, or a `git pull` could change its state.
     """
     check_overlay(overlay)
     if not _is_trusted(overlay, _record_path(overlay, anchor)):
-        raise UntrustedOverlay(
+        raise Denied(
             f"the project overlay {overlay} is not trusted: it may come with a cloned repository, and what "
             f"is in it can run commands as you. If it is yours, run: posthouse project trust {overlay.parent}"
-            f" - to ignore it, set {names.RUNTIME_DIR} and {names.MAILBOX_DIR}."
+            f" - to ignore it, set {names.RUNTIME_DIR} and {names.MAILBOX_DIR}.",
+            code="untrusted_overlay",
         )
     check_not_tracked(overlay)
 
 
 def trust(overlay: Path, anchor: Path) -> None:
-    """Record that *overlay* is this user's own. A second call changes nothing.
+    """Record that this user trusts *overlay*. A second call changes nothing.
 
     Raises:
         NotFound: There is no overlay.
-        UnsafeFolder: Others can change it.
-        TrackedState, UnreadableIndex: A `git pull` could change its state.
+        Denied: Others can change it, or a `git pull` could change its state.
     """
     if not (overlay / names.OVERLAY_CONFIG).is_file():
         raise NotFound(f"{overlay} is not a project overlay: it has no {names.OVERLAY_CONFIG}")
@@ -135,9 +115,9 @@ def trust(overlay: Path, anchor: Path) -> None:
     record = _record_path(overlay, anchor)
     if _is_trusted(overlay, record):
         return
-    import secrets  # every command starts through this module, few of them come here
+    import secrets  # every command imports this module, few of them get here
 
-    # Never the id that lies there: a repository could ship one that its author knows.
+    # An id that exists already is not reused: a repository could ship one that its author knows.
     trust_id = secrets.token_hex(16)
     files.private_folder(record.parent)
     files.write_whole(overlay / _ID_FILE, trust_id.encode(), durable=True)
@@ -145,7 +125,7 @@ def trust(overlay: Path, anchor: Path) -> None:
 
 
 def untrust(overlay: Path, anchor: Path) -> None:
-    """Forget that *overlay* is trusted; its files stay.
+    """Remove the trust record of *overlay*; its files stay.
 
     Raises:
         NotFound: It was not trusted.
@@ -156,9 +136,8 @@ def untrust(overlay: Path, anchor: Path) -> None:
         raise NotFound(f"{overlay} is not trusted") from None
 
 
-def listed(anchor: Path) -> list[TrustedOverlay]:
-    """Every record, in the order of the paths."""
-
+def list_trusted(anchor: Path) -> list[TrustedOverlay]:
+    """Every trust record, sorted by path."""
     found = []
     for record in (anchor / _RECORDS).glob("*.json"):
         overlay = Path(untrusted_files.read_own_json(record)["overlay"])
@@ -180,7 +159,6 @@ def _record_path(overlay: Path, anchor: Path) -> Path:
 
 
 def _is_trusted(overlay: Path, record: Path) -> bool:
-
     try:
         kept = untrusted_files.read_own_json(record)
     except FileNotFoundError:
@@ -190,7 +168,7 @@ def _is_trusted(overlay: Path, record: Path) -> bool:
 
 
 def _read_id(path: Path) -> str:
-    """The id in *path*; empty when there is no regular file of that name."""
+    """The id in *path*; empty when it is no regular file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -1,7 +1,6 @@
-"""What a session publishes so that a gateway can be attached to it later.
+"""Files that a session publishes so that a gateway can be attached later.
 
-All of it is derived from the manifest (and from what an earlier attach wished for), so it can be
-written again at any time.
+They are derived from the manifest and the desired configuration, so they can be rewritten at any time.
 """
 
 import msgspec
@@ -13,17 +12,11 @@ from posthouse.sessions.session import Session
 from posthouse.support import files, untrusted_files
 
 
-class BadDesiredConfig(Conflict):
-    """The file of the user's wishes can't be read."""
-
-    code = "bad_desired_config"
-
-
 def attach_of(session: Session) -> gf.Attach:
-    """`attach.json` as the manifest implies it."""
+    """`attach.json`, derived from the manifest."""
     manifest = session.manifest
     control = manifest.gateway_authority.control if manifest.gateway_authority else None
-    # Half a route is another system's, and leads to no server of ours.
+    # Ignore incomplete managed-API metadata: it belongs to another system.
     managed = control if control and control.api_base_url and control.managed_agent_ref else None
     desired = desired_config(session)
     return gf.Attach(
@@ -46,10 +39,10 @@ def attach_of(session: Session) -> gf.Attach:
 
 
 def desired_config(session: Session) -> gf.DesiredConfig:
-    """The user's wish; the defaults when there is none.
+    """The desired configuration; the defaults when the file is missing.
 
     Raises:
-        BadDesiredConfig: There is one, but it can't be read.
+        Conflict: The file can't be read.
     """
     path = session.gateway_root / gf.DESIRED_CONFIG
     try:
@@ -57,11 +50,13 @@ def desired_config(session: Session) -> gf.DesiredConfig:
     except FileNotFoundError:
         return gf.DesiredConfig()
     except ValueError as error:
-        raise BadDesiredConfig(f"{path} can't be used: {error}; mend it or delete it") from error
+        raise Conflict(
+            f"{path} can't be used: {error}; fix or delete it", code="bad_desired_config"
+        ) from error
 
 
 def seed(session: Session) -> None:
-    """Publish attachability: everything a later attach finds, and the status of having no gateway."""
+    """Publish the files for a later attach, and the offline status."""
     root = files.private_folder(session.gateway_root)
     for folder in ("run", "logs"):
         files.private_folder(root / folder)
@@ -72,7 +67,7 @@ def seed(session: Session) -> None:
 
 
 def publish_offline(session: Session, *, queue_depth: int = 0) -> None:
-    """Say that no gateway lives here: after a launch, a detach, or the death of one."""
+    """Publish the offline status: after a launch, a detach, or the death of a gateway."""
     attach = attach_of(session)
     root = session.gateway_root
     mode = desired_config(session).desired_execution_mode

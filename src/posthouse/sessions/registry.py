@@ -1,7 +1,7 @@
-"""The shared registry: one record per agent, a locator that others can read.
+"""The shared registry: one record per agent, a locator that other programs can read.
 
 `<root>/live_agents/<agent-id>/record.json`. Symlinked entries are ignored. Writers of one agent
-take its lock, so that check and write are one step.
+take its lock, so that check and write are atomic.
 """
 
 import os
@@ -14,10 +14,10 @@ from pathlib import Path
 from posthouse.contracts import names, strict
 from posthouse.contracts.identity import component
 from posthouse.contracts.registry import Liveness, Record, upgrade
-from posthouse.errors import Conflict, NotFound
+from posthouse.errors import Conflict
 from posthouse.support import clock, files, locks, untrusted_files
 
-#: What tmux-backed publications carry: life is told by tmux, so the lease never ends it.
+#: tmux determines liveness, so the lease of a tmux-backed record must never expire.
 _LEASE = timedelta(days=36500)
 _LOCK_WAIT_SECONDS = 10.0
 _MAX_RECORD_BYTES = 1 << 20
@@ -29,20 +29,14 @@ class RecordTaken(Conflict):
     code = "record_taken"
 
 
-class RecordNotFound(NotFound):
-    """No agent with that id is registered."""
-
-    code = "agent_not_found"
-
-
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One folder of the registry: its record, or what is wrong with it; neither when it has no record yet."""
+class RegistryEntry:
+    """One folder of the registry: its record, or the problem with it; neither while no record exists yet."""
 
     agent_id: str
     record: Record | None
     problem: str | None = None
-    #: Others could have written it: it is not believed, and not overwritten or removed either.
+    #: Another user could have written it: it is neither trusted nor overwritten nor removed.
     is_foreign: bool = False
 
 
@@ -56,9 +50,9 @@ class Registry:
 
     @contextmanager
     def locked(self, agent_id: str) -> Iterator[None]:
-        """Keep every other writer of *agent_id* out for the body.
+        """Hold the writer lock of *agent_id* for the body.
 
-        Inside it this registry may be locked again: a stop detaches the gateway, which writes too.
+        Reentrant within this registry: a stop detaches the gateway, which also writes.
 
         Raises:
             LockHeld: Another operation on that agent took too long.
@@ -74,35 +68,35 @@ class Registry:
             finally:
                 self._held.discard(agent_id)
 
-    def entries(self) -> list[Entry]:
-        """Every record, the unreadable ones with their problem, by agent id."""
+    def entries(self) -> list[RegistryEntry]:
+        """Every record, sorted by agent id; unreadable ones with their problem."""
         try:
             folders = sorted(self._live.iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return []
         return [self._entry(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
 
-    def entry(self, folder: str) -> Entry:
-        """What lies in *folder*, one of those in the registry: a record, or what is wrong with it."""
+    def entry(self, folder: str) -> RegistryEntry:
+        """The entry of *folder*, a folder name in the registry."""
         return self._entry(self._live / folder)
 
     def records(self) -> list[Record]:
         return [entry.record for entry in self.entries() if entry.record is not None]
 
     def get(self, agent_id: str) -> Record | None:
-        """The record of *agent_id*; None when there is none or it can't be read."""
+        """The record of *agent_id*; None when it is missing or unreadable."""
         return self.entry(component(agent_id, what="agent id")).record
 
     def publish(self, record: Record) -> None:
         """Write *record* durably, unless another generation of the agent is active.
 
         Raises:
-            RecordTaken: One is, or others could have written the record that is there.
+            RecordTaken: Another generation is active, or another user could have written the record.
         """
         moment = clock.now()
         entry = self.entry(component(record.agent_id, what="agent id"))
         if entry.is_foreign:
-            raise RecordTaken(f"the record of agent {record.agent_id} is not believed: {entry.problem}")
+            raise RecordTaken(f"the record of agent {record.agent_id} is not trusted: {entry.problem}")
         held = entry.record
         if held is not None and held.generation_id != record.generation_id and held.is_active(moment):
             raise RecordTaken(f"agent {record.agent_id} is active as another generation")
@@ -114,7 +108,7 @@ class Registry:
         files.sync_folder(self._live)
 
     def change(self, agent_id: str, generation_id: str, change: Callable[[Record], Record]) -> Record | None:
-        """Apply *change* to the record if it is still of that generation. The caller holds the lock."""
+        """Apply *change* if the record still has that generation. The caller holds the lock."""
         held = self.get(agent_id)
         if held is None or held.generation_id != generation_id:
             return None
@@ -124,7 +118,7 @@ class Registry:
         return changed
 
     def remove(self, agent_id: str, generation_id: str | None = None) -> bool:
-        """Forget *agent_id*; with a generation only if it is still that one. False: nothing removed."""
+        """Remove the record; with a generation, only if it still matches. False: nothing was removed."""
         folder = self._live / component(agent_id, what="agent id")
         held = self._entry(folder).record
         if generation_id is not None and (held is None or held.generation_id != generation_id):
@@ -132,20 +126,20 @@ class Registry:
         if folder.is_symlink():
             folder.unlink()
         elif folder.is_dir():
-            import shutil  # reading the registry is on the way of every command, removing is not
+            import shutil  # every command reads the registry, few remove from it
 
             shutil.rmtree(folder)
         else:
             return False
         return True
 
-    def _entry(self, folder: Path) -> Entry:
+    def _entry(self, folder: Path) -> RegistryEntry:
         path = folder / names.RECORD_FILE
         if not os.path.lexists(path):
-            # The folder is made before the record is written, and removed after it.
-            return Entry(folder.name, None)
+            # The folder is created before the record and removed after it.
+            return RegistryEntry(folder.name, None)
         if path.is_symlink() or not path.is_file():
-            return Entry(folder.name, None, f"{path} is not a file")
+            return RegistryEntry(folder.name, None, f"{path} is not a file")
         try:
             if path.stat().st_size > _MAX_RECORD_BYTES:
                 raise ValueError("it is larger than a record can be")
@@ -154,16 +148,16 @@ class Registry:
                 raise ValueError("it is not a JSON object")
             record = strict.convert(upgrade(payload), Record)
         except untrusted_files.NotOwnFile as error:
-            return Entry(folder.name, None, str(error), is_foreign=True)
+            return RegistryEntry(folder.name, None, str(error), is_foreign=True)
         except (OSError, ValueError) as error:
-            return Entry(folder.name, None, f"{path} can't be used: {error}")
+            return RegistryEntry(folder.name, None, f"{path} can't be used: {error}")
         if record.agent_id != folder.name:
-            return Entry(folder.name, None, f"{path} is about {record.agent_id}")
-        return Entry(folder.name, record)
+            return RegistryEntry(folder.name, None, f"{path} is about {record.agent_id}")
+        return RegistryEntry(folder.name, record)
 
 
 def lease() -> Liveness:
-    """Liveness of a record that is published now."""
+    """Liveness for a record published now."""
     moment = clock.now()
     return Liveness(
         published_at=clock.iso_seconds(moment), lease_expires_at=clock.iso_seconds(moment + _LEASE)

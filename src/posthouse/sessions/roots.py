@@ -1,4 +1,4 @@
-"""Where state lives: registry, runtime and mailbox roots, and the project overlay.
+"""Locations of state: registry, runtime and mailbox roots, and the project overlay.
 
 Every root follows one rule: explicit argument, then environment variable, then default.
 """
@@ -14,12 +14,6 @@ from posthouse.sessions import overlay_trust
 from posthouse.support import files
 
 
-class BadRoot(InvalidInput):
-    """A root can't be used as given."""
-
-    code = "bad_root"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roots:
     """The resolved folders. None of them needs to exist yet."""
@@ -27,7 +21,7 @@ class Roots:
     registry: Path
     runtime: Path
     mailbox: Path
-    #: The project's own `.houmao` folder, where one was found.
+    #: The project's `.houmao` folder, if one was found.
     overlay: Path | None = None
 
     def variables(self) -> dict[str, str]:
@@ -43,10 +37,9 @@ def resolve(environment: Mapping[str, str], working_directory: Path) -> Roots:
     """The roots for a command that runs in *working_directory*.
 
     Raises:
-        BadRoot: A variable names a folder that is not absolute, or the discovery mode is unknown.
-        UnsafeFolder: Another user could change what a root holds.
-        UntrustedOverlay: A root would be in an overlay that this user did not make or trust.
-        TrackedState, UnreadableIndex: A root would be in an overlay whose state a `git pull` could change.
+        InvalidInput: A variable names a folder that is not absolute, or the discovery mode is unknown.
+        Denied: Another user or a `git pull` could change a root, or a root is in an overlay that this user
+            neither created nor trusted.
     """
     overlay = find_overlay(environment, working_directory)
     anchor = home_anchor(environment)
@@ -62,7 +55,7 @@ def resolve(environment: Mapping[str, str], working_directory: Path) -> Roots:
 
 
 def _check(found: Roots, anchor: Path, *, is_named: bool) -> None:
-    """Refuse roots that another user controls. An overlay that is named needs no record of trust."""
+    """Refuse roots that another user controls. An explicitly named overlay needs no trust record."""
     # A mailbox root may be shared between users on purpose, so its own folder is not checked.
     for root in (found.registry, found.runtime):
         overlay_trust.check_folder(root, follow_link=True)
@@ -82,7 +75,9 @@ def find_overlay(environment: Mapping[str, str], working_directory: Path) -> Pat
         return explicit
     mode = environment.get(names.OVERLAY_DISCOVERY_MODE, "").strip() or "ancestor"
     if mode not in ("ancestor", "cwd_only"):
-        raise BadRoot(f"{names.OVERLAY_DISCOVERY_MODE} is {mode!r}; it can be 'ancestor' or 'cwd_only'")
+        raise InvalidInput(
+            f"{names.OVERLAY_DISCOVERY_MODE} is {mode!r}; it can be 'ancestor' or 'cwd_only'", code="bad_root"
+        )
     here = working_directory.resolve()
     for folder in (here, *here.parents) if mode == "ancestor" else (here,):
         if (folder / names.OVERLAY_FOLDER / names.OVERLAY_CONFIG).is_file():
@@ -91,10 +86,10 @@ def find_overlay(environment: Mapping[str, str], working_directory: Path) -> Pat
 
 
 def make_overlay(working_directory: Path, anchor: Path) -> Path:
-    """Make *working_directory* a project of its own, and trust it. A second call changes nothing.
+    """Create an overlay in *working_directory* and trust it. A second call changes nothing.
 
     Raises:
-        UnsafeFolder, UntrustedOverlay: One is there that this user has not trusted; nothing was changed.
+        Denied: An overlay exists that this user has not trusted; nothing was changed.
     """
     overlay = working_directory.resolve() / names.OVERLAY_FOLDER
     config = overlay / names.OVERLAY_CONFIG
@@ -108,7 +103,7 @@ def make_overlay(working_directory: Path, anchor: Path) -> Path:
 
 
 def home_anchor(environment: Mapping[str, str]) -> Path:
-    """The user's own configuration folder."""
+    """The user's configuration folder."""
     config_home = environment.get("XDG_CONFIG_HOME", "").strip()
     # The XDG rule: a relative XDG_CONFIG_HOME is ignored.
     if config_home.startswith("/"):
@@ -127,5 +122,5 @@ def _from(environment: Mapping[str, str], variable: str) -> Path | None:
         return None
     path = _home(environment) / text[2:] if text.startswith("~/") else Path(text)
     if not path.is_absolute():
-        raise BadRoot(f"{variable} is {text!r}; it must be an absolute path")
+        raise InvalidInput(f"{variable} is {text!r}; it must be an absolute path", code="bad_root")
     return path

@@ -1,6 +1,6 @@
-"""The values of an agent's variables, kept for its next start in a file only its owner reads.
+"""Values of an agent's environment variables, stored in a 0600 file for every start of its program.
 
-The manifest and the brain manifest name the variables; only this file has the values.
+The manifest and the brain manifest hold the names only.
 """
 
 import re
@@ -16,22 +16,16 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_VALUE_BYTES = 128 * 1024  # what Linux allows one variable
 
 
-class BadVariable(InvalidInput):
-    """An `--env` or a line of an env file can't be used."""
-
-    code = "bad_variable"
-
-
 def file_of(root: Path) -> Path:
-    """Where the session at *root* has its values; every start of its program reads them there."""
+    """The values file of the session at *root*; every start of its program reads it."""
     return root / _FILE
 
 
 def write(root: Path, values: Mapping[str, str]) -> None:
-    """Keep *values* for every start of the session's program.
+    """Store *values* durably for every start of the session's program.
 
     Raises:
-        BadVariable: No program could be given one of them; nothing was written.
+        InvalidInput: A value can't be passed to a program; nothing was written.
     """
     variables.check(values)
     files.write_json(file_of(root), dict(values), durable=True)
@@ -43,7 +37,7 @@ def collect(
     """The variables of a launch: env files first, then `K` (the caller's own value) and `K=V`.
 
     Raises:
-        BadVariable: A name is not one, a value is missing or too long, a file can't be read.
+        InvalidInput: A name is invalid, a value is missing or too long, or a file can't be read.
     """
     values: dict[str, str] = {}
     for path in env_files:
@@ -53,17 +47,17 @@ def collect(
         if not equals and name in environment:
             value = environment[name]
         elif not equals:
-            raise BadVariable(f"--env {name}: there is no variable {name} to take the value from")
+            raise _bad_variable(f"--env {name}: there is no variable {name} to take the value from")
         values[_checked(name, value, where="--env")] = value
     return values
 
 
 def parse_env_file(path: Path) -> dict[str, str]:
-    """Read `K=V` lines; `export`, blank lines, `#` comments and surrounding quotes are understood."""
+    """Read `K=V` lines. `export`, blank lines, `#` comments and surrounding quotes are allowed."""
     try:
         lines = untrusted_files.read_own_bytes(path, follow=True).decode().splitlines()
     except (OSError, ValueError) as error:
-        raise BadVariable(f"env file {path} can't be read: {error}") from error
+        raise _bad_variable(f"env file {path} can't be read: {error}") from error
     values: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         text = line.strip().removeprefix("export ").lstrip()
@@ -72,8 +66,8 @@ def parse_env_file(path: Path) -> dict[str, str]:
         name, equals, value = text.partition("=")
         where = f"{path}, line {number}"
         if not equals:
-            # The line itself stays out of the message: it may be a secret without its name.
-            raise BadVariable(f"{where}: write NAME=VALUE")
+            # The message omits the line: it may be a bare secret.
+            raise _bad_variable(f"{where}: write NAME=VALUE")
         values[_checked(name.strip(), value, where=where)] = _unquoted(value.strip())
     return values
 
@@ -86,9 +80,13 @@ def _unquoted(value: str) -> str:
 
 def _checked(name: str, value: str, *, where: str) -> str:
     if not _NAME.match(name):
-        raise BadVariable(f"{where}: {name!r} is not a variable name")
+        raise _bad_variable(f"{where}: {name!r} is not a variable name")
     if "\0" in value or len(value.encode()) > _MAX_VALUE_BYTES:
-        raise BadVariable(
+        raise _bad_variable(
             f"{where}: the value of {name} holds a NUL byte or is over {_MAX_VALUE_BYTES} bytes"
         )
     return name
+
+
+def _bad_variable(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_variable")

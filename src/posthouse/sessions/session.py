@@ -1,4 +1,4 @@
-"""A session: its folder and its manifest, which is the one authority for it."""
+"""A session: its folder and its manifest, the one authority."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from posthouse.support import files, locks, untrusted_files
 from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.terminal.client import Server, Tmux
 
-#: Where `backend_state` keeps the socket of the tmux server that the session lives on.
+#: Key in `backend_state` for the socket of the session's tmux server.
 TMUX_SOCKET = "tmux_socket"
 _UPDATE_WAIT_SECONDS = 5.0
 
@@ -23,14 +23,14 @@ class SessionNotFound(NotFound):
 
 
 class BadManifest(Conflict):
-    """The manifest can't be read, or not as schema 4."""
+    """The manifest can't be read or does not match schema 4."""
 
     code = "bad_manifest"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session as its manifest described it when it was read."""
+    """One session, a snapshot of its manifest."""
 
     root: Path
     manifest: Manifest
@@ -49,7 +49,7 @@ class Session:
 
     @property
     def pane_lock(self) -> Path:
-        """Held by whoever types into the agent's pane."""
+        """The lock held while typing into the agent's pane."""
         return self.root / "pane.lock"
 
     @property
@@ -70,7 +70,7 @@ class Session:
 
     @property
     def tmux(self) -> Tmux:
-        """The server this session lives on, whatever the caller's own is."""
+        """The session's tmux server, which may differ from the caller's."""
         socket = self.manifest.backend_state.get(TMUX_SOCKET)
         return Tmux(Server(socket if isinstance(socket, str) else None))
 
@@ -83,8 +83,8 @@ def read(manifest_path: Path) -> Session:
     """Read a session.
 
     Raises:
-        SessionNotFound: There is no such file.
-        BadManifest: It can't be read, or is not a manifest of schema 4; the message names the field.
+        SessionNotFound: The file does not exist.
+        BadManifest: The file can't be read or does not match schema 4; the message names the field.
     """
     try:
         content = untrusted_files.read_own_bytes(manifest_path)
@@ -101,17 +101,17 @@ def read(manifest_path: Path) -> Session:
 
 
 def write(root: Path, manifest: Manifest) -> Session:
-    """Replace the manifest. When this returns it is on disk."""
+    """Replace the manifest durably."""
     files.write_json(root / names.MANIFEST_FILE, strict.plain(manifest), durable=True)
     return Session(root, manifest)
 
 
 def update(session: Session, change: Callable[[Manifest], Manifest]) -> Session:
-    """Apply *change* to the manifest as it is now, and write it. Two writers never lose a change.
+    """Apply *change* to the current manifest under a lock, so that concurrent writers lose no change.
 
     Raises:
-        SessionNotFound, BadManifest: As `read`.
-        LockHeld: Another writer held it for seconds.
+        SessionNotFound, BadManifest: As for `read`.
+        LockHeld: Another writer held the lock too long.
     """
     with locks.hold(session.root / "manifest.lock", wait_seconds=_UPDATE_WAIT_SECONDS):
         current = read(session.manifest_path)

@@ -18,27 +18,21 @@ from posthouse.terminal import variable_files
 from posthouse.terminal.pane import Pane
 from posthouse.tools.tool import Chat, Launch
 
-#: A program that can't run says so at once; later deaths are the gateway's to see.
+#: A broken program exits at once; the gateway detects later exits.
 EARLY_DEATH_SECONDS = 0.2
-#: What the launcher takes is no part of that: on a busy machine it may be a second.
+#: Separate limit for the launcher, which may take a second on a busy machine.
 _LAUNCHER_SECONDS = 10.0
-_LAUNCHER_LOOK_SECONDS = 0.005
-#: tmux shows a program's last words a moment after its end.
-_LAST_WORDS_SECONDS = 2.0
-_LOOK_SECONDS = 0.02
+_LAUNCHER_POLL_SECONDS = 0.005
+#: tmux shows a program's final output shortly after its exit.
+_FINAL_OUTPUT_SECONDS = 2.0
+_POLL_SECONDS = 0.02
 
 
-class AgentDied(Unavailable):
-    """The program ended as soon as it was started; the session was taken down again."""
-
-    code = "agent_died"
-
-
-def agent(made: Session, chat: Chat, roots: Roots) -> Session:
+def start_agent(made: Session, chat: Chat, roots: Roots) -> Session:
     """Open the session's terminal and start its program; a headless agent waits there for turns.
 
     Raises:
-        AgentDied: The program ended at once; the message has its last lines.
+        Unavailable: The program exited at once; the message has its last lines.
         Unavailable: tmux failed.
     """
     pane = open_terminal(made, roots)
@@ -49,7 +43,7 @@ def agent(made: Session, chat: Chat, roots: Roots) -> Session:
 
 
 def launch_of(made: Session) -> Launch:
-    """The session's agent, as every start of its program sees it."""
+    """The launch parameters that every start of the session's program uses."""
     manifest = made.manifest
     metadata = manifest.launch_plan.metadata
     model, level = metadata.get("model"), metadata.get("reasoning_level")
@@ -70,7 +64,7 @@ def start_tui(made: Session, pane: Pane, chat: Chat) -> Session:
     """Start the TUI in *pane* and record where it runs.
 
     Raises:
-        AgentDied: It ended at once; the message has its last lines.
+        Unavailable: The program exited at once; the message has its last lines.
     """
     program = tools.load(made.manifest.tool).tui_program(launch_of(made), chat)
     started = terminal.start_program(
@@ -83,28 +77,31 @@ def start_tui(made: Session, pane: Pane, chat: Chat) -> Session:
     crashpoints.reach("program started")
     _await_program(started)
     if processes.wait_exit(started.pid, seconds=EARLY_DEATH_SECONDS):
-        said = _last_words(made, started)
-        raise AgentDied(f"{made.manifest.tool} ended as soon as it was started: {said or 'it said nothing'}")
+        output = _final_output(made, started)
+        raise Unavailable(
+            f"{made.manifest.tool} ended as soon as it was started: {output or 'no output'}",
+            code="agent_died",
+        )
     return session.update(made, lambda manifest: with_pane(manifest, started))
 
 
 def _await_program(pane: Pane) -> None:
-    """Return when the launcher in *pane* has become the program or has ended, or takes very long."""
+    """Wait until the launcher in *pane* has become the program or exited, up to a time limit."""
     deadline = time.monotonic() + _LAUNCHER_SECONDS
     while terminal.is_waiting(pane) and time.monotonic() < deadline:
-        time.sleep(_LAUNCHER_LOOK_SECONDS)
+        time.sleep(_LAUNCHER_POLL_SECONDS)
 
 
-def _last_words(made: Session, pane: Pane) -> str:
-    """What the program said before it ended."""
-    deadline = time.monotonic() + _LAST_WORDS_SECONDS
+def _final_output(made: Session, pane: Pane) -> str:
+    """The program's last output before it exited."""
+    deadline = time.monotonic() + _FINAL_OUTPUT_SECONDS
     while not (screen := terminal.capture(made.tmux, pane.pane_id)).dead and time.monotonic() < deadline:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return " / ".join(row.strip() for row in screen.rows if row.strip())[-400:]
 
 
 def open_terminal(made: Session, roots: Roots) -> Pane:
-    """Make the session's tmux session, with the variables by which it is found and finds others."""
+    """Create the session's tmux session with its discovery variables."""
     manifest = made.manifest
     published = discovery(made, roots)
     if manifest.is_headless:
@@ -121,7 +118,7 @@ def open_terminal(made: Session, roots: Roots) -> Pane:
 
 
 def discovery(made: Session, roots: Roots) -> dict[str, str]:
-    """What every session publishes in its tmux environment."""
+    """The variables that every session publishes in its tmux environment."""
     return {
         names.MANIFEST_PATH: str(made.manifest_path),
         names.AGENT_ID: made.agent_id,
@@ -130,7 +127,7 @@ def discovery(made: Session, roots: Roots) -> dict[str, str]:
 
 
 def with_pane(manifest: Manifest, pane: Pane) -> Manifest:
-    """*manifest* with the place where the agent runs."""
+    """*manifest* with the pane the agent runs in."""
     if manifest.tmux is None or manifest.agent_launch_authority is None:
         raise ValueError(f"backend {manifest.backend} has no terminal")
     place = {"primary_window_id": pane.window_id, "primary_pane_id": pane.pane_id}

@@ -1,4 +1,4 @@
-"""Ending what runs in a session's terminal."""
+"""Termination of the processes in a session's terminal."""
 
 from posthouse.errors import Unavailable
 from posthouse.support import processes
@@ -6,21 +6,17 @@ from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Tmux
 
 
-class StillAlive(Unavailable):
-    """Processes of the agent could not be ended."""
-
-    code = "still_alive"
-
-
 def close_terminal(tmux: Tmux, session_name: str) -> None:
-    """Kill the tmux session and verify that nothing that ran in it is left.
+    """Kill the tmux session and verify that none of its processes is left.
 
     Raises:
-        StillAlive: A process would not end.
+        Unavailable: A process did not end.
     """
     running = [process for pid in terminal.pane_pids(tmux, session_name) for process in processes.tree(pid)]
     terminal.kill(tmux, session_name)
     left = processes.end(running)
     if left:
         pids = ", ".join(str(process.pid) for process in left)
-        raise StillAlive(f"processes {pids} of tmux session {session_name!r} would not end")
+        raise Unavailable(
+            f"processes {pids} of tmux session {session_name!r} would not end", code="still_alive"
+        )

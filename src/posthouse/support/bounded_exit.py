@@ -1,20 +1,20 @@
-"""A bounded end of the process, even while a thread hangs in the kernel.
+"""Bounds the exit of the process, even while a thread hangs in the kernel.
 
-Python joins the threads of its pools before it ends, and one that is blocked keeps the process for ever.
+Python joins its pool threads at exit, so a blocked one keeps the process alive for ever.
 """
 
 import os
 import sys
 import threading
 
-#: The exit code of a process whose shutdown did not come to its end.
-OVERRUN = 70
+#: The exit code of a process whose shutdown did not finish.
+EXIT_TIMED_OUT = 70
 
 
-def end_within(seconds: float, *, code: int = OVERRUN) -> None:
-    """End this process with *code* after *seconds*, if it still lives. Call it when it is to end anyway.
+def end_within(seconds: float, *, code: int = EXIT_TIMED_OUT) -> None:
+    """Exit this process with *code* after *seconds*, if it still runs. Call it at the start of a shutdown.
 
-    Before its state is safe, *seconds* bounds the shutdown; afterwards, what is left are threads to wait for.
+    Threads that still run then are abandoned, so *seconds* must be enough to save the state.
     """
     timer = threading.Timer(seconds, _end, (seconds, code))
     timer.daemon = True

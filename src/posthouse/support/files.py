@@ -1,8 +1,8 @@
-"""Files that are there whole or not at all.
+"""Atomic file writes.
 
 A file is written beside its place and renamed into it, so a reader never sees half of one.
-`durable=True` is for what nothing else can derive: the file and then its folder are fsynced, and
-when the call returns the content survives a power cut. Everything is created 0600, folders 0700.
+`durable=True` is for data that nothing else can derive: the file and then its folder are fsynced, and
+when the call returns the content survives a power cut. Files are created 0600, folders 0700.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ def write_whole(path: Path, content: bytes, *, durable: bool, mode: int = 0o600)
     crashpoints.reach(f"write {path.name}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        with _naming(path), open(descriptor, "wb") as stream:
+        with _with_filename(path), open(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
             if durable:
@@ -44,14 +44,14 @@ def write_json(path: Path, value: Mapping[str, Any], *, durable: bool) -> None:
 
 
 def create_json(path: Path, value: Mapping[str, Any]) -> bool:
-    """Create *path* whole and durable. False, and nothing is changed, when it exists."""
+    """Create *path* atomically and durably. False, without a change, when it exists."""
     if path.exists():
         return False
     temporary = path.with_name(f".{path.name}.{ids.hex_id(32)}.tmp")
     crashpoints.reach(f"write {path.name}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with _naming(path), open(descriptor, "wb") as stream:
+        with _with_filename(path), open(descriptor, "wb") as stream:
             stream.write(encode_json(value))
             stream.flush()
             os.fsync(descriptor)
@@ -67,7 +67,7 @@ def create_json(path: Path, value: Mapping[str, Any]) -> bool:
 
 
 def encode_json(value: Mapping[str, Any]) -> bytes:
-    import json  # most commands only read, and not with this
+    import json  # imported late: most commands never write JSON
 
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
@@ -79,7 +79,7 @@ def append_line(path: Path, value: Mapping[str, Any]) -> None:
     line = (json.dumps(value, sort_keys=True, ensure_ascii=False) + "\n").encode()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        with _naming(path):
+        with _with_filename(path):
             os.write(descriptor, line)
     finally:
         os.close(descriptor)
@@ -98,14 +98,14 @@ def sync_folder(path: Path) -> None:
     """Make renames and new names in *path* durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with _naming(path):
+        with _with_filename(path):
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
 @contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _with_filename(path: Path) -> Iterator[None]:
     """Errors of the body carry *path*: those of write and fsync carry none."""
     try:
         yield
@@ -116,7 +116,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files below *folder*; what vanishes meanwhile counts as nothing."""
+    """Bytes of all files below *folder*; files that vanish meanwhile count as 0."""
     total = 0
     for root, _folders, names in os.walk(folder):
         for name in names:

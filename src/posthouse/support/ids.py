@@ -1,4 +1,4 @@
-"""Random ids. Enough bits that two never meet."""
+"""Random ids, with enough bits to be unique."""
 
 import os
 
@@ -10,6 +10,6 @@ def hex_id(length: int) -> str:
 
 def generation() -> str:
     """A fresh uuid4 in its dashed form."""
-    import uuid  # most commands never make one
+    import uuid  # imported late: most commands never need it
 
     return str(uuid.uuid4())

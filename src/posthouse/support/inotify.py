@@ -1,7 +1,7 @@
-"""Told by the kernel when something in a folder changes, instead of looking again and again. Linux only.
+"""inotify: callbacks when a folder changes, without polling. Linux only.
 
-The kernel gives each user some hundred of its queues and hundreds of thousands of watches, so all watches of
-one event loop share a queue.
+The kernel limits each user to about a hundred inotify instances but hundreds of thousands of watches, so all
+watches of one event loop share an instance.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ Listener = Callable[[], None]
 class FolderWatch:
     """Calls *on_change* on the running loop after files of *folder* were written or moved into it.
 
-    With *entries* also when something is made, removed or moved away. Several changes may come as one call.
-    *on_end* is called when the folder itself was removed: another of its name is not watched. Whoever creates
-    it closes it.
+    With *entries* also when an entry is created, removed or moved away. Several changes may cause one call.
+    *on_end* is called when the folder itself was removed: a new one of the same name is not watched. The
+    creator closes it.
 
     Raises:
-        OSError: The folder can't be watched: it is not there, or the system's watches are used up.
+        OSError: The folder does not exist, or the system's watches are used up.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class FolderWatch:
 
 
 class _Queue:
-    """One of the kernel's queues, and who listens to which watch. Closed with its last listener."""
+    """One inotify instance and the listeners of each watch. Closed with its last listener."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -72,7 +72,7 @@ class _Queue:
 
     def add(self, folder: Path, mask: int, listener: FolderWatch) -> int:
         try:
-            # A folder has one watch in a queue, whoever asks: another listener must not narrow it.
+            # A folder has one watch per instance: a second listener must not narrow its mask.
             flags = mask | _IN_ONLYDIR | _IN_MASK_ADD
             watch = _checked(self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), flags))
         except OSError:
@@ -98,19 +98,19 @@ class _Queue:
             self._descriptor = -1
 
     def _changed(self) -> None:
-        # What changed is not told: the caller looks at the folder, which also holds what came before us.
+        # Details of the change are not passed on: the caller reads the folder.
         events = set(_events(os.read(self._descriptor, _READ_BYTES)))
         changed = {watch for watch, is_end in events if not is_end}
-        heard = self._listeners if _OVERFLOW in changed else changed & self._listeners.keys()
-        for watch in sorted(heard):
-            for listener in self._present(watch):
+        affected = self._listeners if _OVERFLOW in changed else changed & self._listeners.keys()
+        for watch in sorted(affected):
+            for listener in self._live_listeners(watch):
                 listener.on_change()
         for watch, is_end in sorted(events):
-            for listener in self._present(watch) if is_end else ():
+            for listener in self._live_listeners(watch) if is_end else ():
                 listener.on_end()
 
-    def _present(self, watch: int) -> "Iterator[FolderWatch]":
-        """Who listens; whoever is closed by the one before does not."""
+    def _live_listeners(self, watch: int) -> "Iterator[FolderWatch]":
+        """The listeners of *watch*, without those that an earlier callback closed."""
         for listener in tuple(self._listeners.get(watch, ())):
             if listener in self._listeners.get(watch, ()):
                 yield listener
@@ -129,7 +129,7 @@ def _queue_of_this_loop() -> _Queue:
 
 
 def _events(content: bytes) -> Iterator[tuple[int, bool]]:
-    """The watches that *content* is about, and whether each has ended; `_OVERFLOW` when some were lost."""
+    """The watches in *content*, and whether each has ended; `_OVERFLOW` when events were lost."""
     position = 0
     while position < len(content):
         watch, mask, _, length = _EVENT.unpack_from(content, position)

@@ -1,8 +1,8 @@
-"""Locks that die with their holder.
+"""File locks that end with their holder.
 
-A lock is an flock on a file that stays where it is: nothing is ever stale, because the kernel
-drops the lock with the process. The file's text is the pid of its holder. Other programs can write it too,
-and pids are reused, so the kernel is asked which process holds the lock.
+A lock is an flock on a file that is never removed. It can't be stale, because the kernel drops the lock with
+the process. The file contains the pid of its holder. Other programs can write it too, and pids are reused,
+so the kernel is asked which process holds the lock.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ from posthouse.support.files import private_folder
 from posthouse.support.untrusted_files import UnsafeFile
 
 _RETRY_SECONDS = 0.02
-#: In what the kernel says of an open file that its process has locked for itself alone.
+#: How `/proc/<pid>/fdinfo` shows an exclusive flock.
 _LOCKED = "FLOCK  ADVISORY  WRITE"
 
 
 class LockHeld(Conflict):
-    """Another process, or another part of this one, holds it; nothing was done."""
+    """Another process, or another part of this one, holds the lock."""
 
     code = "locked"
 
@@ -40,10 +40,10 @@ class LockHeld(Conflict):
 
 @contextmanager
 def hold(path: Path, *, wait_seconds: float = 0.0, retry_seconds: float = _RETRY_SECONDS) -> Iterator[None]:
-    """Hold *path* for the body, looking every *retry_seconds* whether it is free.
+    """Hold the lock *path* for the body, retrying every *retry_seconds*.
 
     Raises:
-        LockHeld: It could not be had within *wait_seconds*.
+        LockHeld: It was not acquired within *wait_seconds*.
     """
     private_folder(path.parent)
     descriptor = _open(path, os.O_RDWR | os.O_CREAT)
@@ -57,7 +57,7 @@ def hold(path: Path, *, wait_seconds: float = 0.0, retry_seconds: float = _RETRY
 
 
 def holder(path: Path) -> int | None:
-    """The process that holds *path*, or None. Two processes that ask never take each other for the holder.
+    """The process that holds *path*, or None. Concurrent callers never mistake each other for the holder.
 
     None also when a program that is not ours holds it, which must not be signalled, and when *path* can't be
     opened as a lock.
@@ -76,7 +76,7 @@ def holder(path: Path) -> int | None:
 
 
 def open_holder(path: Path) -> tuple[int, int] | None:
-    """The process that holds *path*, and a pidfd that stands for it even after its pid is used again.
+    """The process that holds *path*, and its pidfd, which stays valid when the pid is reused.
 
     None as `holder`, and when the process is another user's. The caller closes the pidfd.
     """
@@ -87,7 +87,7 @@ def open_holder(path: Path) -> tuple[int, int] | None:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return None
-    # Asked again: the process may have ended, and its pid been used again, before the pidfd was there.
+    # Checked again: the process may have ended, and its pid been reused, before the pidfd was opened.
     if holder(path) == pid and _owner(pid) == os.geteuid():
         return pid, descriptor
     os.close(descriptor)
@@ -95,7 +95,7 @@ def open_holder(path: Path) -> tuple[int, int] | None:
 
 
 def signal_holder(path: Path, number: signal.Signals) -> int | None:
-    """Signal the process that holds *path*. Its pid, or None when nothing was signalled."""
+    """Signal the process that holds *path*. Returns its pid, or None when no process was signalled."""
     opened = open_holder(path)
     if opened is None:
         return None
@@ -110,7 +110,7 @@ def signal_holder(path: Path, number: signal.Signals) -> int | None:
 
 
 def _open(path: Path, flags: int) -> int:
-    """Open a lock. With a link in its place, another file would be truncated.
+    """Open a lock file. Links are refused, because their target would be truncated.
 
     Raises:
         UnsafeFile: It is a link, or not a regular file.
@@ -140,35 +140,35 @@ def _acquire(descriptor: int, path: Path, wait_seconds: float, retry_seconds: fl
 
 
 def _holder_of(descriptor: int) -> int | None:
-    """The process of ours that holds the lock, as the kernel says.
+    """The process of ours that holds the lock, according to the kernel.
 
-    Ours is a process that has written its pid into the lock, as `hold` does. When another pid stands there,
-    the text was tampered with, and the process is known by its command line.
+    A process is ours when the lock file contains its pid, as `hold` writes it. When the file contains another
+    pid, it was tampered with, and our process is recognized by its command line.
     """
-    told, facts = os.pread(descriptor, 32, 0), os.fstat(descriptor)
-    named = int(told) if told.isdigit() else None
-    listed = _listed(facts.st_ino)
+    content, facts = os.pread(descriptor, 32, 0), os.fstat(descriptor)
+    named = int(content) if content.isdigit() else None
+    listed = _listed_holders(facts.st_ino)
     if named is not None and (named in listed or _has_locked(named, facts)):
         return named
     return next((pid for pid in listed if _has_locked(pid, facts) and _is_ours(pid)), None)
 
 
-def _listed(inode: int) -> list[int]:
+def _listed_holders(inode: int) -> list[int]:
     """The processes with an exclusive flock on *inode*, in the kernel's list.
 
-    The device is not compared: on btrfs the list has another one than stat.
+    The device is not compared: on btrfs it differs between the list and stat.
     """
     try:
         lines = Path("/proc/locks").read_text().splitlines()
     except OSError:
         return []
-    # "1: FLOCK  ADVISORY  WRITE 707 fe:00:2146540 0 EOF"; one that waits has "->" after the number.
+    # "1: FLOCK  ADVISORY  WRITE 707 fe:00:2146540 0 EOF"; a waiting process has "->" after the number.
     entries = [fields for fields in map(str.split, lines) if fields[1:4] == ["FLOCK", "ADVISORY", "WRITE"]]
     return [int(fields[4]) for fields in entries if fields[5].rpartition(":")[2] == str(inode)]
 
 
 def _has_locked(pid: int, facts: os.stat_result) -> bool:
-    """Whether *pid* has the file open and locked: exact where the list is not (overlay filesystems)."""
+    """Whether *pid* has the file open and locked. Exact on overlay filesystems too, unlike the list."""
     process = Path(f"/proc/{pid}")
     with contextlib.suppress(OSError):
         for opened in (process / "fd").iterdir():

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, the extra `posthouse[otel]`. Imported only where somebody collects them."""
+"""OpenTelemetry tracing, the extra `posthouse[otel]`. Imported only when traces are exported."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -12,13 +12,13 @@ from opentelemetry.trace import SpanKind, Status, StatusCode, use_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from posthouse import __version__
-from posthouse.support.tracing import Fact, Span
+from posthouse.support.tracing import AttributeValue, Span
 
 _CLOSE_MILLISECONDS = 3000
 
 
 class OtelSpan:
-    """A span of the SDK, in our words."""
+    """Adapts a span of the SDK to `Span`."""
 
     def __init__(self, span: Spanned) -> None:
         self._span = span
@@ -26,8 +26,8 @@ class OtelSpan:
     def rename(self, name: str) -> None:
         self._span.update_name(name)
 
-    def note(self, fact: str, value: Fact) -> None:
-        self._span.set_attribute(fact, value)
+    def set_attribute(self, name: str, value: AttributeValue) -> None:
+        self._span.set_attribute(name, value)
 
     def fail(self, reason: str) -> None:
         self._span.set_status(Status(StatusCode.ERROR, reason))
@@ -37,25 +37,25 @@ class OtelSpan:
 
 
 class OtelTracing:
-    """Spans of one process, given to *provider*."""
+    """Spans of one process, sent to *provider*."""
 
-    is_on = True
+    is_enabled = True
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("posthouse", __version__)
         self._propagator = TraceContextTextMapPropagator()
 
-    def serving(self, name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
+    def server_span(self, name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
         return self._current(name, SpanKind.SERVER, self._propagator.extract(headers))
 
-    def calling(self, name: str) -> AbstractContextManager[Span]:
+    def client_span(self, name: str) -> AbstractContextManager[Span]:
         return self._current(name, SpanKind.CLIENT)
 
-    def begin(self, name: str) -> Span:
+    def start_span(self, name: str) -> Span:
         return OtelSpan(self._tracer.start_span(name))
 
-    def passed_on(self) -> Mapping[str, str]:
+    def propagation_headers(self) -> Mapping[str, str]:
         headers: dict[str, str] = {}
         self._propagator.inject(headers)
         return headers
@@ -67,7 +67,7 @@ class OtelTracing:
     @contextmanager
     def _current(self, name: str, kind: SpanKind, parent: Context | None = None) -> Iterator[Span]:
         span = self._tracer.start_span(name, context=parent, kind=kind)
-        # An error's message may hold what was asked; its kind is enough.
+        # An error message may contain the prompt; record the class only.
         with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             try:
                 yield OtelSpan(span)
@@ -76,8 +76,8 @@ class OtelTracing:
                 raise
 
 
-def exporting(service_name: str) -> OtelTracing:
-    """Traces sent by OTLP over HTTP, as the SDK's own variables (`OTEL_…`) say. Its thread sends them."""
+def otlp_tracing(service_name: str) -> OtelTracing:
+    """Tracing that exports by OTLP over HTTP, configured by the SDK's variables (`OTEL_…`), in a thread."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
     resource = Resource.create({"service.name": service_name, "service.version": __version__})

@@ -1,4 +1,4 @@
-"""Who can change a file or folder: what is believed must belong to this user or root, and to them alone.
+"""Ownership checks: a trusted file or folder must be writable by this user and root only.
 
 A file that others can write could name a command that then runs as this user.
 """
@@ -17,14 +17,14 @@ _DEFAULT_OVERFLOW_UID = 65534
 def is_own(uid: int) -> bool:
     """Whether *uid* is this user or root.
 
-    In a user namespace the kernel shows every user that has no number there as one and the same uid
-    (normally 65534), which is therefore never taken for this user.
+    In a user namespace the kernel maps every unmapped user to one uid (normally 65534), which therefore never
+    counts as this user.
     """
     return uid in (0, os.geteuid()) and uid != _anonymous_uid()
 
 
 def problem(path: Path, facts: os.stat_result) -> str | None:
-    """Why *path*, of which *facts* are the status, could be another user's work; None when it can't be."""
+    """Why another user could have written *path*, whose status is *facts*; None when none could."""
     if not is_own(facts.st_uid):
         return (
             f"{path} belongs to user {facts.st_uid}, not to you; what is in it could run commands as you. "
@@ -39,16 +39,16 @@ def problem(path: Path, facts: os.stat_result) -> str | None:
 
 
 def folder_problem(path: Path) -> str | None:
-    """As `problem`, of the folder in which a believed file lies. A sticky bit, as of `/tmp`, is enough.
+    """As `problem`, for the folder of a trusted file. A sticky bit, as on `/tmp`, is enough.
 
-    That bit keeps other users from replacing our files in it; files of theirs are refused by their owner.
+    That bit keeps other users from replacing our files in it; their own files are refused by owner.
     """
     facts = path.stat()
     return None if facts.st_mode & stat.S_ISVTX else problem(path, facts)
 
 
 def is_private_group(gid: int) -> bool:
-    """Whether *gid* is this user's own group, as distributions with umask 002 make one for each user."""
+    """Whether *gid* is this user's private group, as distributions with umask 002 create."""
     import grp  # only where a file is open to its group
     import pwd
 
@@ -62,7 +62,7 @@ def is_private_group(gid: int) -> bool:
 
 @cache  # neither changes while a process runs
 def _anonymous_uid() -> int | None:
-    """The uid that stands for many users; None outside of user namespaces."""
+    """The overflow uid, which unmapped users share; None outside of user namespaces."""
     try:
         if Path("/proc/self/uid_map").read_text().split() == _ALL_UIDS:
             return None

@@ -1,6 +1,6 @@
-"""Who is at the other end of a loopback connection: the kernel knows, no token is needed.
+"""The user at the other end of a loopback connection, from the kernel, without a token.
 
-Asks SOCK_DIAG for the exact connection, so Linux only. About 10 µs.
+Queries SOCK_DIAG for the exact connection, so Linux only. About 10 µs.
 """
 
 import socket
@@ -9,7 +9,7 @@ import struct
 _NETLINK_SOCK_DIAG = 4
 _BY_FAMILY = 20
 _REQUEST = 1
-#: Established, or the peer has said all and still listens (FIN_WAIT1, FIN_WAIT2).
+#: Established, or half-closed by the peer, which still reads (FIN_WAIT1, FIN_WAIT2).
 _STANDING = (1, 4, 5)
 _ALL_STATES = 0xFFFFFFFF
 _NO_COOKIE = b"\xff" * 8
@@ -21,7 +21,7 @@ _HEADER = struct.Struct("=IHHII")
 _QUESTION = struct.Struct("=BBBxI")
 #: Source port, destination port, source, destination, interface, cookie.
 _CONNECTION = struct.Struct("!HH4s12x4s12x4x8s")
-#: Both ports and both addresses: what an answer must repeat.
+#: Both ports and both addresses, which the response must repeat.
 _ENDS = 36
 _PORTS_BYTES = 4
 _ADDRESS_BYTES = 16
@@ -37,11 +37,10 @@ def uid_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
     """The user whose socket is connected from *peer* to *here*, both IPv4 on this machine.
 
     The peer's socket may be an IPv6 one that connects to a mapped address (`::ffff:127.0.0.1`), as Java's do.
-    None when no such connection stands. A peer that has closed reads as user 0 without an inode,
-    which is nobody.
+    None when no such connection is open. The kernel shows a closed peer as user 0 without an inode.
 
     Raises:
-        OSError: The kernel does not answer such questions.
+        OSError: The kernel does not support the query.
     """
     wanted = _CONNECTION.pack(
         peer[1], here[1], socket.inet_aton(peer[0]), socket.inet_aton(here[0]), _NO_COOKIE
@@ -56,10 +55,9 @@ def uid_of(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
 
 
 def owner(answer: bytes, ends: bytes) -> int | None:
-    """The user whom the kernel's *answer* names for the connection between *ends*.
+    """The user in the kernel's *answer* for the connection between *ends*.
 
-    None for an error, for another connection than was asked for, for one that no longer stands, and for
-    one that no process holds any more.
+    None for an error, another connection, a connection that is no longer open, and one that no process holds.
     """
     if len(answer) < _ANSWER_BYTES or _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
         return None
@@ -72,7 +70,7 @@ def owner(answer: bytes, ends: bytes) -> int | None:
 
 
 def _mapped(ends: bytes) -> bytes:
-    """*ends*, of IPv4, as an IPv6 socket with mapped addresses names them."""
+    """The IPv4 *ends* with addresses mapped to IPv6."""
     ports, addresses = ends[:_PORTS_BYTES], ends[_PORTS_BYTES:]
     source, destination = addresses[:4], addresses[_ADDRESS_BYTES : _ADDRESS_BYTES + 4]
     return ports + _MAPPED + source + _MAPPED + destination

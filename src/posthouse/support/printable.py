@@ -1,7 +1,7 @@
-"""Text of agents and other programs, made safe to print on a terminal.
+"""Escapes untrusted text for printing on a terminal.
 
-A terminal obeys control characters (C0, DEL, C1): they can set its title and clipboard or overwrite what was
-printed before. Bidirectional controls reorder what a person reads. Newline and tab are ordinary text.
+Control characters (C0, DEL, C1) can set the terminal's title and clipboard or overwrite earlier output.
+Bidirectional controls reorder the visible text. Newline and tab are ordinary text.
 """
 
 import re
@@ -11,12 +11,12 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 
 
 def visible(text: str) -> str:
-    """*text* with every control and bidi character written out: `\\x1b`, `\\x9b`, `\\u202e`."""
+    """*text* with every control and bidi character escaped: `\\x1b`, `\\x9b`, `\\u202e`."""
     return _UNSAFE.sub(_written_out, text)
 
 
 def visible_json(text: str) -> str:
-    """*text*, which is JSON, with those characters as `\\uXXXX`. A parser reads the same value."""
+    """The JSON *text* with those characters as `\\uXXXX`. It parses to the same value."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

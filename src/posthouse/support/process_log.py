@@ -1,40 +1,42 @@
-"""The log that a process leaves for people: one line each, rotated, and never in the way."""
+"""The human-readable log of a process: one line per record, rotated; a full disk never fails the caller."""
 
 import logging
 from collections.abc import Callable
 from pathlib import Path
 
 from posthouse.support import clock
-from posthouse.support.rotation import Keep, RotatingFile
+from posthouse.support.rotation import Retention, RotatingFile
 
-#: For people; a search through all of it takes a second.
-KEPT = Keep(max_bytes=8 << 20, backups=4)
-#: What every log record has; the rest are the fields of the message.
+#: Small enough to search in a second.
+LOG_RETENTION = Retention(max_bytes=8 << 20, backups=4)
+#: The standard attributes of a log record; all others are the fields of the message.
 OWN_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
 
 
-class _Line(logging.Formatter):
+class _LineFormatter(logging.Formatter):
     """`<utc iso seconds> <message> key=value …`."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {name: value for name, value in record.__dict__.items() if name not in OWN_FIELDS}
-        told = "".join(f" {name}={value!r}" for name, value in fields.items())
-        text = f"{clock.iso_seconds(clock.now())} {record.getMessage()}{told}"
+        suffix = "".join(f" {name}={value!r}" for name, value in fields.items())
+        text = f"{clock.iso_seconds(clock.now())} {record.getMessage()}{suffix}"
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 
 
 class _LogFile(logging.Handler):
-    """Writes the running log. Never fails: lines that the disk refuses are counted, and told later."""
+    """Writes the log file. Never fails: lost lines are counted, and the next line reports them."""
 
-    def __init__(self, path: Path, keep: Keep, on_rotate: Callable[[int, int], None]) -> None:
+    def __init__(self, path: Path, retention: Retention, on_rotate: Callable[[int, int], None]) -> None:
         super().__init__()
-        self._file = RotatingFile(path, max_bytes=keep.max_bytes, backups=keep.backups, on_rotate=on_rotate)
+        self._file = RotatingFile(
+            path, max_bytes=retention.max_bytes, backups=retention.backups, on_rotate=on_rotate
+        )
         self._lost = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        told = f"({self._lost} lines were lost)\n" if self._lost else ""
+        notice = f"({self._lost} lines were lost)\n" if self._lost else ""
         try:
-            self._file.write(f"{told}{self.format(record)}\n".encode(errors="replace"))
+            self._file.write(f"{notice}{self.format(record)}\n".encode(errors="replace"))
             self._lost = 0
         except OSError:
             self._lost += 1
@@ -47,19 +49,19 @@ class _LogFile(logging.Handler):
 def open_log(
     path: Path,
     *handlers: logging.Handler,
-    keep: Keep = KEPT,
+    retention: Retention = LOG_RETENTION,
     on_rotate: Callable[[int, int], None] = lambda old, new: None,
 ) -> logging.Logger:
-    """The log that people tail. A logger of its own, so that two of them in one process never mix."""
+    """The log at *path*. Not in the logger hierarchy, so that two logs in one process never mix."""
     logger = logging.Logger("posthouse", level=logging.INFO)
-    for handler in (_LogFile(path, keep, on_rotate), *handlers):
-        handler.setFormatter(_Line())
+    for handler in (_LogFile(path, retention, on_rotate), *handlers):
+        handler.setFormatter(_LineFormatter())
         logger.addHandler(handler)
     return logger
 
 
 def close_log(logger: logging.Logger) -> None:
-    """Let go of its file. Later lines are not written."""
+    """Close its file. Later records are discarded."""
     for handler in list(logger.handlers):
         logger.removeHandler(handler)
         handler.close()

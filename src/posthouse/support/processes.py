@@ -1,4 +1,4 @@
-"""Processes by identity, not by number: who is alive, what hangs below, how to end it all.
+"""Processes by identity rather than pid: liveness, process trees, termination.
 
 A pid is reused; a pid with its start time in one boot is not. Reads /proc, so Linux only.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-#: How often, and how long apart, an environment is read that is empty.
+#: Retries, and the delay between them, for an environment that reads as empty.
 _EXEC_READS = 20
 _EXEC_SECONDS = 0.002
 _POLL_SECONDS = 0.02
@@ -66,7 +66,7 @@ def started_at(process: Process) -> datetime:
 
 
 def names_below(pid: int) -> list[str]:
-    """The names of *pid* and all below it, parents first: what each calls itself, and its file's name."""
+    """The names of *pid* and its descendants, parents first: process name and name of the executable."""
     found: list[str] = []
     for process in tree(pid):
         if (entry := _stat(process.pid)) is not None:
@@ -75,7 +75,7 @@ def names_below(pid: int) -> list[str]:
 
 
 def tree(pid: int) -> list[Process]:
-    """*pid* and everything below it, parents first. Empty when it is gone."""
+    """*pid* and its descendants, parents first. Empty when it is gone."""
     entries = _all()
     children: dict[int, list[int]] = {}
     for child, entry in entries.items():
@@ -99,7 +99,7 @@ def group(pgid: int) -> list[Process]:
 
 
 def has_variable(pid: int, name: str, value: str) -> bool:
-    """Whether the process was started with that variable. False when it is gone or not ours to look at."""
+    """Whether the process was started with that variable. False when it is gone or unreadable."""
     try:
         environment = _environment(pid)
     except OSError:
@@ -115,13 +115,13 @@ def _environment(pid: int) -> bytes:
     for _ in range(_EXEC_READS):
         if environment := Path(f"/proc/{pid}/environ").read_bytes():
             return environment
-        Path(f"/proc/{pid}/exe").readlink()  # refused for kernel threads, which never have one
+        Path(f"/proc/{pid}/exe").readlink()  # fails for kernel threads, which have no environment
         time.sleep(_EXEC_SECONDS)
     return b""
 
 
 def with_variable(name: str, value: str) -> list[Process]:
-    """Every live process that was started with that variable, as far as we may look."""
+    """Every live process that was started with that variable; unreadable ones are skipped."""
     return [
         Process(pid, entry.start_ticks)
         for pid, entry in _all().items()
@@ -130,7 +130,7 @@ def with_variable(name: str, value: str) -> list[Process]:
 
 
 def signal_all(processes: Iterable[Process], number: signal.Signals) -> None:
-    """Signal each that is still the process it was."""
+    """Signal each that is still alive; a reused pid is skipped."""
     for process in processes:
         if process.is_alive():
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -148,7 +148,7 @@ def wait_gone(processes: Iterable[Process], *, seconds: float) -> list[Process]:
 
 
 def end(processes: Iterable[Process], *, grace_seconds: float = 3.0) -> list[Process]:
-    """SIGTERM, then SIGKILL after *grace_seconds*. Returns what still lives (normally nothing)."""
+    """SIGTERM, then SIGKILL after *grace_seconds*. Returns the survivors (normally none)."""
     targets = list(processes)
     signal_all(targets, signal.SIGTERM)
     left = wait_gone(targets, seconds=grace_seconds)
@@ -174,7 +174,7 @@ def wait_ended(descriptor: int, *, seconds: float) -> bool:
 
 
 def command_line(pid: int) -> list[str]:
-    """The words that the process was started with; none when it has ended."""
+    """The arguments that the process was started with; empty when it has ended."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -183,7 +183,7 @@ def command_line(pid: int) -> list[str]:
 
 
 def _program(pid: int) -> str:
-    """The last part of the path it was started by; empty when it is gone."""
+    """The file name of its executable as started; empty when it is gone."""
     try:
         first = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
     except OSError:
@@ -206,7 +206,7 @@ def _stat(pid: int) -> _Stat | None:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name stands in parentheses and may hold anything, parentheses included.
+    # The name is in parentheses and may contain parentheses.
     name, _, rest = text.partition("(")[2].rpartition(")")
     fields = rest.split()
     return _Stat(

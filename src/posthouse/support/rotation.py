@@ -1,6 +1,6 @@
-"""Files that only grow, up to a limit: then they become numbered siblings and a new one is begun.
+"""Append-only files with rotation by size into numbered siblings.
 
-`name` is the newest part, `name.1` the one before it, and so on. Nothing that was written is written again.
+`name` is the newest part, `name.1` the one before it, and so on. Written content is never rewritten.
 """
 
 import contextlib
@@ -13,8 +13,8 @@ from posthouse.support import untrusted_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """How much of a growing file is kept."""
+class Retention:
+    """How much of a rotated file is kept."""
 
     max_bytes: int
     backups: int
@@ -35,44 +35,44 @@ class RotatingFile:
         self._path = path
         self._max_bytes = max_bytes
         self._backups = backups
-        #: Told the old and the new descriptor while both are open.
+        #: Called with the old and the new descriptor while both are open.
         self._on_rotate = on_rotate
-        #: Gives what every part but the first begins with.
+        #: Returns the first line of every part but the first.
         self._first_line = first_line
         self._lacks_first_line = False
-        #: Lines that were written since, those that broke off included.
+        #: Lines started since the file was opened, torn ones included.
         self.lines_begun = 0
         self._descriptor = _open(path)
         self._size = os.fstat(self._descriptor).st_size
-        #: The last line broke off: its writer died, or the disk was full.
+        #: The last line is incomplete: its writer died, or the disk was full.
         self._is_torn = self._size > 0 and not _ends_whole(path, self._size)
-        with contextlib.suppress(OSError):  # then the next line mends it, or says that the disk refuses
-            self._mend()
+        with contextlib.suppress(OSError):  # the next write retries, and raises
+            self._end_torn_line()
 
     def write(self, line: bytes) -> None:
         """Append one whole *line*, newline included.
 
         Raises:
-            OSError: It was not written, or only in part; then the next one begins a new line.
+            OSError: It was not written, or only in part; the next write starts a new line.
         """
         if self._size and self._size + len(line) > self._max_bytes:
             self._rotate()
-        self._mend()
+        self._end_torn_line()
         if self._lacks_first_line and self._first_line is not None:
-            self._begin(self._first_line())
+            self._append_line(self._first_line())
             self._lacks_first_line = False
-        self._begin(line)
+        self._append_line(line)
 
     def close(self) -> None:
         os.close(self._descriptor)
 
-    def _mend(self) -> None:
-        """End a line that broke off, so that the next begins a new one."""
+    def _end_torn_line(self) -> None:
+        """Terminate an incomplete line."""
         if self._is_torn:
             self._append(b"\n")
             self._is_torn = False
 
-    def _begin(self, line: bytes) -> None:
+    def _append_line(self, line: bytes) -> None:
         before = self._size
         try:
             self._append(line)
@@ -84,10 +84,10 @@ class RotatingFile:
         self._size += written
         if written < len(content):
             self._is_torn = self._is_torn or written > 0
-            raise OSError(f"only {written} of {len(content)} bytes fitted into {self._path}")
+            raise OSError(f"only {written} of {len(content)} bytes were written to {self._path}")
 
     def _rotate(self) -> None:
-        """Begin a new file. Whoever dies in the middle leaves a number out, which harms nobody."""
+        """Start a new file. A crash in the middle leaves a gap in the numbers, which is harmless."""
         oldest = _numbered(self._path, self._backups) if self._backups else self._path
         oldest.unlink(missing_ok=True)
         for number in range(self._backups - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Background tasks of a process: one that dies is logged with its traceback and restarted with backoff."""
+"""Background tasks of a process: one that fails is logged with its traceback and restarted with backoff."""
 
 import asyncio
 import logging
@@ -23,14 +23,14 @@ class Failure:
 
     task: str
     deaths: int
-    #: How it died the last time.
+    #: The last error.
     error: str
     died_at_utc: str
-    #: False while it waits to be started again.
+    #: False while it waits for its restart.
     is_running: bool
 
     @property
-    def sentence(self) -> str:
+    def description(self) -> str:
         return f"the background task {self.task!r} died ({self.error}); it is restarted with backoff"
 
 
@@ -52,33 +52,33 @@ class Supervisor:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """Every task that has died, those that run again included."""
+        """Every task that has failed, restarted ones included."""
         return tuple(self._failures.values())
 
     @property
-    def trouble(self) -> str | None:
-        """Which task is down at the moment, and why; None when all of them run."""
-        return next((one.sentence for one in self._failures.values() if not one.is_running), None)
+    def current_problem(self) -> str | None:
+        """A task that is down now, and its error; None when all run."""
+        return next((one.description for one in self._failures.values() if not one.is_running), None)
 
-    def keep(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+    def supervise(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         """Run *work*, and run it again whenever it raises, until it returns or is cancelled.
 
-        The delay before a restart doubles with each death in a row, up to the last delay; a run that lasts
-        longer than the last delay starts the row anew.
+        The delay before a restart doubles with each consecutive failure, up to the last delay; a run that
+        lasts longer than the last delay resets it.
         """
-        return self._start(self._kept(name, work))
+        return self._start(self._supervised(name, work))
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run *work* once; an error that it ends with is logged."""
+        """Run *work* once; an error is logged."""
         return self._start(work)
 
     async def stop(self) -> None:
-        """Cancel what runs, and return when all of it has ended."""
+        """Cancel all tasks, and return when they have ended."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _kept(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _supervised(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         loop, delay = asyncio.get_running_loop(), self._first_delay
         try:
             while True:
@@ -93,7 +93,7 @@ class Supervisor:
                 delay = min(delay * 2, self._last_delay)
                 self._set_running(name)
         finally:
-            # A task that is cancelled while it waits is not needed any more.
+            # A task that is cancelled while it waits for its restart does not count as down.
             self._set_running(name)
 
     def _died(self, name: str, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""What the operating system and SQLite refuse, translated once into `Unavailable`: reason, path, remedy.
+"""Translates errors of the operating system and SQLite into `Unavailable`: reason, path, remedy.
 
 Used at the edges (HTTP, the command line, process entries). Modules in between let `OSError` pass.
 """
@@ -15,20 +15,22 @@ from posthouse.errors import Unavailable
 class _Kind:
     reason: str
     remedy: str
-    #: It says nothing of our code: its traceback is not worth a log.
-    is_plain: bool = True
+    #: Caused by the machine rather than by our code: its traceback is not logged.
+    is_environmental: bool = True
 
 
 _FULL = _Kind("no space left on device", "free some space, then try again")
 _QUOTA = _Kind("disk quota exceeded", "free some space, then try again")
 _FILE_LIMIT = _Kind("file size limit exceeded", "raise the limit (`ulimit -f`), then try again")
 _READ_ONLY = _Kind("read-only file system", "mount it writable, then try again")
-_DENIED = _Kind("permission denied", "check the owner and mode of the path, then try again", is_plain=False)
+_DENIED = _Kind(
+    "permission denied", "check the owner and mode of the path, then try again", is_environmental=False
+)
 _GONE = _Kind(
-    "no such file or folder", "it may have been removed, or its file system unmounted", is_plain=False
+    "no such file or folder", "it may have been removed, or its file system unmounted", is_environmental=False
 )
 _OPEN_FILES = _Kind("too many open files", "raise the limit (`ulimit -n`), then try again")
-_IO = _Kind("input/output error", "check the disk and the kernel's log (`dmesg`)", is_plain=False)
+_IO = _Kind("input/output error", "check the disk and the kernel's log (`dmesg`)", is_environmental=False)
 
 _KINDS = {
     errno.ENOSPC: _FULL,
@@ -44,30 +46,30 @@ _KINDS = {
     errno.ENFILE: _OPEN_FILES,
     errno.EIO: _IO,
 }
-#: SQLite's result codes; `sqlite3` itself is not imported, because most commands do without it.
+#: SQLite's result codes; `sqlite3` is not imported, because most commands do not need it.
 _SQLITE_KINDS = {3: _DENIED, 8: _READ_ONLY, 10: _IO, 13: _FULL, 14: _GONE}
-#: `support.files` writes beside the file that it is about to replace.
+#: `support.files` writes a temporary file beside the one that it replaces.
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{32}\.tmp")
 
 
 class SystemRefused(Unavailable):
-    """The operating system refused a file operation. What it was part of was not done."""
+    """The operating system refused a file operation, so the request was not carried out."""
 
     code = "system_refused"
 
-    def __init__(self, message: str, *, is_plain: bool) -> None:
+    def __init__(self, message: str, *, is_environmental: bool) -> None:
         super().__init__(message)
-        self.is_plain = is_plain
+        self.is_environmental = is_environmental
 
 
-def translated(error: BaseException) -> SystemRefused | None:
-    """*error* as a refusal with its reason; None for errors that say nothing about files or disks."""
+def translate(error: BaseException) -> SystemRefused | None:
+    """*error* as `SystemRefused`; None for errors that are not about files or disks."""
     kind = _kind_of(error)
     if kind is None:
         return None
     path = _path_of(error)
-    told = f"{kind.reason}: {path}" if path else kind.reason
-    return SystemRefused(f"{told}; {kind.remedy}", is_plain=kind.is_plain)
+    reason = f"{kind.reason}: {path}" if path else kind.reason
+    return SystemRefused(f"{reason}; {kind.remedy}", is_environmental=kind.is_environmental)
 
 
 def _kind_of(error: BaseException) -> _Kind | None:
@@ -78,7 +80,7 @@ def _kind_of(error: BaseException) -> _Kind | None:
 
 
 def _path_of(error: BaseException) -> str:
-    """The path that a person knows: not that of a temporary file."""
+    """The path of the error; a temporary file's is that of the file it replaces."""
     name = getattr(error, "filename", None)
     if not isinstance(name, str | bytes | os.PathLike):
         return ""

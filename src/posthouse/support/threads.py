@@ -1,4 +1,4 @@
-"""Blocking work beside an event loop: bounded, and never in the way of the process's end."""
+"""Blocking calls beside an event loop: bounded, in daemon threads that never delay the exit."""
 
 import asyncio
 import threading
@@ -11,50 +11,44 @@ from posthouse.errors import Unavailable
 T = TypeVar("T")
 
 
-class TooMuchWaits(Unavailable):
-    """So much blocking work waits already that more is refused; nothing of it was begun."""
-
-    code = "too_much_waits"
-
-
 class TookTooLong(Unavailable):
-    """The work did not end in time. It goes on, and nobody knows how it will end."""
+    """The call did not return in time. It continues, and its outcome is unknown."""
 
     code = "took_too_long"
 
 
-class Threads:
-    """Runs blocking calls for one loop, a few at a time.
+class BoundedThreads:
+    """Runs blocking calls for one loop, at most *max_running* at a time.
 
-    Daemon threads, because a call that hangs in the kernel must not keep the process from ending, and a
-    thread for each call, because an idle user of this costs nothing.
+    Daemon threads, because a call that hangs in the kernel must not block the exit. One thread per call, so
+    that an idle instance costs nothing.
     """
 
-    def __init__(self, *, at_once: int, waiting: int, name: str) -> None:
-        self._room = asyncio.Semaphore(at_once)
-        self._most = at_once + waiting
-        self._asked = 0
+    def __init__(self, *, max_running: int, max_waiting: int, name: str) -> None:
+        self._slots = asyncio.Semaphore(max_running)
+        self._max_pending = max_running + max_waiting
+        self._pending = 0
         self._name = name
 
     async def run(self, work: Callable[[], T], *, within_seconds: float) -> T:
-        """The value of *work*, which runs in a thread.
+        """The result of *work*, which runs in a thread. Errors of *work* are raised here.
 
         Raises:
-            TooMuchWaits: It was not begun: too much waits, or it waited as long for its beginning.
-            TookTooLong: It did not end *within_seconds* of its beginning, and goes on.
-            Whatever *work* raises.
+            Unavailable: Not started: too many calls are queued, or it was queued for *within_seconds*; code
+                `too_much_waits`.
+            TookTooLong: It did not return *within_seconds* of its start, and continues.
         """
-        if self._asked >= self._most:
-            raise TooMuchWaits(f"{self._asked} calls wait for {self._name} already; try again later")
-        self._asked += 1
+        if self._pending >= self._max_pending:
+            raise _overloaded(f"{self._pending} calls wait for {self._name} already")
+        self._pending += 1
         try:
             async with asyncio.timeout(within_seconds):
-                await self._room.acquire()
+                await self._slots.acquire()
         except TimeoutError:
-            self._asked -= 1
-            raise TooMuchWaits(f"{self._name} still waits for earlier calls; try again later") from None
+            self._pending -= 1
+            raise _overloaded(f"{self._name} still waits for earlier calls") from None
         except BaseException:
-            self._asked -= 1
+            self._pending -= 1
             raise
         return await self._result(work, within_seconds)
 
@@ -73,29 +67,33 @@ class Threads:
     ) -> None:
         try:
             value = work()
-        except BaseException as error:  # noqa: BLE001 - it is the asker's to handle
-            self._tell(loop, lambda error=error: _failed(future, error))  # type: ignore[misc]
+        except BaseException as error:  # noqa: BLE001 - the caller of `run` handles it
+            self._complete(loop, lambda error=error: _set_exception(future, error))  # type: ignore[misc]
         else:
-            self._tell(loop, lambda: _done(future, value))
+            self._complete(loop, lambda: _set_result(future, value))
 
-    def _tell(self, loop: asyncio.AbstractEventLoop, deliver: Callable[[], None]) -> None:
+    def _complete(self, loop: asyncio.AbstractEventLoop, deliver: Callable[[], None]) -> None:
         def ended() -> None:
-            self._asked -= 1
-            self._room.release()
+            self._pending -= 1
+            self._slots.release()
             deliver()
 
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(ended)
 
 
-def _done(future: "asyncio.Future[T]", value: T) -> None:
+def _overloaded(reason: str) -> Unavailable:
+    return Unavailable(f"{reason}; try again later", code="too_much_waits")
+
+
+def _set_result(future: "asyncio.Future[T]", value: T) -> None:
     if not future.done():
         future.set_result(value)
 
 
-def _failed(future: "asyncio.Future[T]", error: BaseException) -> None:
+def _set_exception(future: "asyncio.Future[T]", error: BaseException) -> None:
     if future.done():
         return
     future.set_exception(error)
-    # Whoever asked may have stopped waiting, and then nobody looks at it.
+    # Marks it as retrieved: the caller may have stopped waiting.
     future.exception()

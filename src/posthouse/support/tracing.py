@@ -1,82 +1,81 @@
-"""Where time goes, for those who collect traces. What is traced asks for this alone, whoever collects."""
+"""The tracing interface. Traced code depends on this module only, not on an exporter."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-Fact = str | int
+AttributeValue = str | int
 
 
 class Span(Protocol):
-    """Something that takes time."""
+    """One timed operation."""
 
-    def rename(self, name: str) -> None:
-        """Call it by what became known of it."""
+    def rename(self, name: str) -> None: ...
 
-    def note(self, fact: str, value: Fact) -> None:
-        """Add a fact. Never a prompt, a header or a secret."""
+    def set_attribute(self, name: str, value: AttributeValue) -> None:
+        """Add an attribute. Never a prompt, a header or a secret."""
 
     def fail(self, reason: str) -> None:
-        """It did not do what it was to do."""
+        """Mark it as failed."""
 
     def end(self) -> None:
-        """It is over; for those that were begun by `begin`."""
+        """End a span that `start_span` started."""
 
 
 class Tracing(Protocol):
-    """What a process traces. Never fails: a collector that is away costs spans, nothing else."""
+    """The tracer of a process. Never fails: without its collector, spans are lost."""
 
-    is_on: bool
+    is_enabled: bool
 
-    def serving(self, name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
-        """A request that is answered inside; it goes on with its caller's trace, which *headers* name."""
+    def server_span(self, name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
+        """A span around a served request; it continues the caller's trace from *headers*."""
 
-    def calling(self, name: str) -> AbstractContextManager[Span]:
-        """A call of ours that is made inside."""
+    def client_span(self, name: str) -> AbstractContextManager[Span]:
+        """A span around an outgoing call."""
 
-    def begin(self, name: str) -> Span:
-        """Something that outlives what begins it. Whoever begins it ends it."""
+    def start_span(self, name: str) -> Span:
+        """A span that outlives the code that starts it. The caller ends it."""
 
-    def passed_on(self) -> Mapping[str, str]:
-        """The headers by which whoever is called goes on with this trace."""
+    def propagation_headers(self) -> Mapping[str, str]:
+        """The headers that propagate this trace to a called service."""
 
     def close(self) -> None:
-        """Send what was not sent. Takes a few seconds at most, and blocks."""
+        """Flush unsent spans. Blocks for a few seconds at most."""
 
 
-class _NoSpan:
+class _NoopSpan:
     def rename(self, name: str) -> None: ...
 
-    def note(self, fact: str, value: Fact) -> None: ...
+    def set_attribute(self, name: str, value: AttributeValue) -> None: ...
 
     def fail(self, reason: str) -> None: ...
 
     def end(self) -> None: ...
 
 
-_NO_SPAN = _NoSpan()
+_NO_SPAN = _NoopSpan()
 _NO_HEADERS: Mapping[str, str] = {}
 
 
-class NoTracing:
-    """Nobody collects traces."""
+class NoopTracing:
+    """Tracing is off."""
 
-    is_on = False
+    is_enabled = False
 
-    def serving(self, name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
+    def server_span(self, name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
         return nullcontext(_NO_SPAN)
 
-    def calling(self, name: str) -> AbstractContextManager[Span]:
+    def client_span(self, name: str) -> AbstractContextManager[Span]:
         return nullcontext(_NO_SPAN)
 
-    def begin(self, name: str) -> Span:
+    def start_span(self, name: str) -> Span:
         return _NO_SPAN
 
-    def passed_on(self) -> Mapping[str, str]:
+    def propagation_headers(self) -> Mapping[str, str]:
         return _NO_HEADERS
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing."""
 
 
-NO_TRACING = NoTracing()
+NO_TRACING = NoopTracing()

@@ -1,10 +1,10 @@
-"""Reading files that an agent or another program can write.
+"""Reads files that an agent or another program can write.
 
 Such a file may be a named pipe, a device, a link or endless. Opening never blocks, only regular files are
 read, and at most as many bytes as the caller allows. A missing file stays a `FileNotFoundError`.
 
 Files that name commands, addresses or secrets are read by `read_own_bytes` and `read_own_json`, which refuse
-what another user could have written.
+files that another user could have written.
 """
 
 import errno
@@ -38,7 +38,7 @@ class UnsafeFile(InvalidInput, ValueError):
 
 
 class NotOwnFile(UnsafeFile):
-    """Others could have written the file. With other rights or another owner it may well be good."""
+    """Another user could have written the file. Fixing its mode or owner may make it acceptable."""
 
 
 class BadJson(InvalidInput, ValueError):
@@ -72,18 +72,18 @@ def open_descriptor(path: Path, *, follow: bool = False) -> int:
 
 
 def open_file(path: Path, *, follow: bool = False) -> BinaryIO:
-    """As `open_descriptor`, as a stream: for reading in pieces, or from the end."""
+    """As `open_descriptor`, as a stream: for reading in chunks, or from the end."""
     return open(open_descriptor(path, follow=follow), "rb")
 
 
 def open_output(path: Path, *, is_new: bool = False) -> int:
-    """A descriptor that appends to *path*, for what a program says; with *is_new* to an empty file.
+    """A descriptor that appends to *path*, for the output of a program; *is_new* truncates it first.
 
-    The caller closes it. Links are followed, as by whoever rotates the file.
+    The caller closes it. Links are followed, as in `rotation`.
 
     Raises:
         UnsafeFile: It is not a regular file.
-        OSError: It can't be made or written.
+        OSError: It can't be created or written.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     try:
@@ -118,7 +118,7 @@ def read_own_bytes(path: Path, *, max_bytes: int = MAX_RECORD_BYTES, follow: boo
     """All of *path*, which only this user and root can change.
 
     Raises:
-        NotOwnFile: Others could have written it; the message says what to do.
+        NotOwnFile: Another user could have written it; the message names the remedy.
         UnsafeFile: As `read_bytes`.
         OSError: It is missing, or not readable.
     """
@@ -154,7 +154,7 @@ def read_json(path: Path, *, max_bytes: int = MAX_RECORD_BYTES) -> Any:
     """The JSON value in *path*.
 
     Raises:
-        ValueError: It is not JSON (`BadJson`), or not to be read (`UnsafeFile`).
+        ValueError: It is not JSON (`BadJson`), or unsafe to read (`UnsafeFile`).
         OSError: It is missing, or not readable.
     """
     return _json(path, read_bytes(path, max_bytes=max_bytes))
@@ -178,14 +178,14 @@ def decode_json(
     parse_constant: Callable[[str], Any] | None = None,
     max_depth: int | None = None,
 ) -> Any:
-    """*content* as JSON; whatever is wrong with it is one kind of error.
+    """*content* as JSON; any fault in it is a `BadJson`.
 
-    With *max_depth* whoever walks or encodes the value later has room on the stack.
+    *max_depth* keeps later recursion over the value within the stack.
 
     Raises:
         BadJson: It is not JSON, not UTF-8, or nested too deeply.
     """
-    import json  # the command line starts without it
+    import json  # imported late, to keep the command line's start fast
 
     try:
         value = json.loads(content, parse_constant=parse_constant)

@@ -1,4 +1,4 @@
-"""What this process uses of the machine. Reads /proc, so Linux only."""
+"""Resource usage of this process. Reads /proc, so Linux only."""
 
 import os
 import resource
@@ -14,7 +14,7 @@ class Usage:
 
 
 def of_this_process() -> Usage:
-    """What is used now; CPU since the process began."""
+    """Current usage; CPU time since the process started."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return Usage(

@@ -1,9 +1,9 @@
 """tmux: where agents run, what their screens show, and typing into them.
 
-Owns: every word spoken to tmux. `client` talks to a server by plain processes, `session` gives the
-operations on one agent's session, `control` stays attached and hears output, `keys` reads the
-`<[key-name]>` grammar, `delivery` pastes a prompt and finds out whether it was taken.
+Owns: all communication with tmux. `client` runs commands as plain processes, `session` has the operations
+on one agent's session, `control` is an attached control client that receives output, `keys` parses the
+`<[key-name]>` grammar, `delivery` pastes a prompt and determines whether the agent accepted it.
 Callers own: which agent lives in which session, what its screen means (`tools`), and when to type.
 
-Nothing is imported here, so that the command line never pays for asyncio.
+Nothing is imported here, so that the command line does not load asyncio.
 """

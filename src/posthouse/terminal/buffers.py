@@ -1,8 +1,8 @@
-"""Text on its way into a pane: a file that tmux loads into a buffer, and pastes.
+"""Paste files and tmux buffers: tmux loads a text from a file into a buffer and pastes the buffer.
 
-tmux keeps the words of its commands and shows them to every client, so the text is in none of them. Who
-holds the pane's lock writes the file; it is gone when the text is in the pane. What a killed process leaves,
-file or buffer, is removed by whoever attaches to the session next.
+tmux keeps the arguments of its commands and shows them to every client, so they never contain the text. The
+holder of the pane's lock writes the file and removes it after the paste. Files and buffers that a killed
+process leaves behind are removed at the next attach to the session.
 """
 
 import os
@@ -18,28 +18,24 @@ from posthouse.terminal.control import ControlClient
 
 _NAME = re.compile(r"posthouse-(?P<pid>\d+)-(?P<start_ticks>\d+)-[0-9a-f]{16}")
 _SUFFIX = ".paste"
-
-
-class TextNotPassed(Unavailable):
-    """The text could not be given to tmux; nothing was typed."""
-
-    code = "text_not_passed"
+#: The error code when tmux did not get the text and nothing was typed.
+TEXT_NOT_PASSED = "text_not_passed"
 
 
 def new_name() -> str:
-    """A name for a buffer, by which others can tell whether its process is alive."""
+    """A unique buffer name that contains the pid and start time of this process."""
     process = processes.identify(os.getpid())
     start_ticks = process.start_ticks if process else 0
     return f"posthouse-{os.getpid()}-{start_ticks}-{ids.hex_id(16)}"
 
 
 @contextmanager
-def file_with(text: str, *, lock_path: Path) -> Iterator[Path]:
-    """A file beside *lock_path* with *text*, for as long as the body runs. The caller holds the lock.
+def paste_file(text: str, *, lock_path: Path) -> Iterator[Path]:
+    """A file beside *lock_path* with *text*, removed after the body. The caller holds the lock.
 
     Raises:
-        UnsendableText: A pane can't be given this text.
-        TextNotPassed: The file can't be written.
+        InvalidInput: `unsendable_text`: tmux can't carry this text.
+        Unavailable: `text_not_passed`: the file can't be written.
     """
     content = quoting.encode(text)
     path = lock_path.with_name(f".{lock_path.name}.{ids.hex_id(16)}{_SUFFIX}")
@@ -49,7 +45,8 @@ def file_with(text: str, *, lock_path: Path) -> Iterator[Path]:
             with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
                 stream.write(content)
         except OSError as error:
-            raise TextNotPassed(f"{path} can't be written, so nothing was typed: {error.strerror}") from error
+            message = f"{path} can't be written, so nothing was typed: {error.strerror}"
+            raise Unavailable(message, code=TEXT_NOT_PASSED) from error
         crashpoints.reach("prompt file written")
         yield path
     finally:
@@ -58,16 +55,16 @@ def file_with(text: str, *, lock_path: Path) -> Iterator[Path]:
 
 
 async def sweep(client: ControlClient, *, lock_path: Path) -> None:
-    """Remove the buffers of processes that ended, and their files beside *lock_path*, if no one holds it."""
+    """Remove the buffers of ended processes, and stale files beside *lock_path* unless the lock is held."""
     with suppress(locks.LockHeld, OSError), locks.hold(lock_path):
         _remove_files(lock_path)
-    with suppress(PosthouseError):  # the next one to attach tries again
+    with suppress(PosthouseError):  # the next attach tries again
         for name in (await client.command("list-buffers", "-F", "#{buffer_name}")).splitlines():
-            if _is_left(name):
+            if _is_stale(name):
                 await client.command("delete-buffer", "-b", name)
 
 
-def _is_left(name: str) -> bool:
+def _is_stale(name: str) -> bool:
     """Whether the process that made the buffer *name* has ended. False for a buffer that is not ours."""
     found = _NAME.fullmatch(name)
     return (

@@ -1,7 +1,7 @@
-"""One tmux server, asked by plain processes.
+"""Commands for one tmux server, run as plain processes.
 
 The only module that starts tmux. Every process gets `-u` (a title keeps its symbols under cron)
-and an environment of its own choosing, because whoever starts the server gives it everything.
+and a filtered environment, because the server inherits the environment of the process that starts it.
 """
 
 import os
@@ -19,35 +19,17 @@ _INHERITED = frozenset(
 )
 _DESKTOP = frozenset(("DISPLAY", "WAYLAND_DISPLAY", "SSH_AUTH_SOCK"))
 _INHERITED_PREFIXES = ("LC_", "XDG_")
-#: A server that does not answer for so long is called frozen.
+#: A command without an answer within this time fails with `tmux_frozen`.
 LIMIT_SECONDS = 5.0
 _NO_SERVER = (
     *("no server running", "error connecting to", "server exited", "lost server"),
-    # What a server says that lost its last session and is about to leave.
+    # A server without sessions, about to exit.
     *("no sessions", "no current target", "no current session"),
 )
 
 
-class TmuxMissing(Unavailable):
-    """tmux is not installed."""
-
-    code = "tmux_missing"
-
-    def __init__(self) -> None:
-        super().__init__("tmux is not installed; get it with: sudo apt-get install -y tmux")
-
-
-class TmuxFrozen(Unavailable):
-    """The server did not answer in time. Whether it did what was asked is not known."""
-
-    code = "tmux_frozen"
-
-    def __init__(self, server: "Server", seconds: float) -> None:
-        super().__init__(f"{server} did not answer within {seconds:g} s; is it stopped or overloaded?")
-
-
 class NoServer(Unavailable):
-    """Nothing listens there, so no session of that server exists."""
+    """The server is not running, so none of its sessions exists."""
 
     code = "tmux_no_server"
 
@@ -56,30 +38,30 @@ class NoServer(Unavailable):
 
 
 class TmuxRefused(Unavailable):
-    """tmux answered with an error, which the message repeats."""
+    """tmux returned an error, which the message repeats."""
 
     code = "tmux_refused"
 
-    def __init__(self, command: str, words: str) -> None:
-        super().__init__(f"tmux {command}: {words}")
-        #: What tmux said.
-        self.words = words
+    def __init__(self, command: str, reason: str) -> None:
+        super().__init__(f"tmux {command}: {reason}")
+        #: The error text that tmux printed.
+        self.reason = reason
 
     @property
     def is_not_found(self) -> bool:
-        return self.words.startswith(("can't find", "no such session"))
+        return self.reason.startswith(("can't find", "no such session"))
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Which tmux server. None is the user's own, a name stands for `-L`, an absolute path for `-S`."""
+    """A tmux server. None: the user's default server; a name: `-L`; an absolute path: `-S`."""
 
     socket: str | None = None
 
     def arguments(self) -> tuple[str, ...]:
-        """How a tmux process is told. Only the user's own server reads a configuration."""
+        """The tmux options that select this server. Only the user's default server reads a configuration."""
         if self.socket is None:
-            # Named, because inside another server tmux would take that one.
+            # Explicit, because inside another server tmux would select that one.
             return ("-L", "default")
         return ("-S" if self.socket.startswith("/") else "-L", self.socket, "-f", "/dev/null")
 
@@ -87,18 +69,18 @@ class Server:
         return "the tmux server" if self.socket is None else f"the tmux server at {self.socket}"
 
 
-USERS_OWN = Server()
-#: The setting with which each new agent gets a tmux server of its own, and what their names begin with.
+DEFAULT_SERVER = Server()
+#: The setting that gives each new agent its own tmux server, and the prefix of their names.
 PER_AGENT = "per-agent"
-_OWN_SERVER_PREFIX = "posthouse-agent-"
+_AGENT_SERVER_PREFIX = "posthouse-agent-"
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Which tmux server a new agent starts on."""
 
-    shared: Server = USERS_OWN
-    #: Each agent gets a server of its own instead; `shared` is then where sessions to join are looked for.
+    shared: Server = DEFAULT_SERVER
+    #: Each agent gets its own server; `shared` is then only searched for sessions to join.
     is_per_agent: bool = False
 
     @classmethod
@@ -108,42 +90,42 @@ class Placement:
         return cls(is_per_agent=True) if socket == PER_AGENT else cls(Server(socket or None))
 
     def server_for(self, unique: str) -> Server:
-        """The server for a new agent; *unique* is used for no other."""
-        return Server(f"{_OWN_SERVER_PREFIX}{unique}") if self.is_per_agent else self.shared
+        """The server for a new agent. *unique* must not be used for another agent."""
+        return Server(f"{_AGENT_SERVER_PREFIX}{unique}") if self.is_per_agent else self.shared
 
 
 def is_for_one_agent(server: Server) -> bool:
-    """Whether *server* was made for one agent, and is of no use when its session has ended."""
-    return server.socket is not None and server.socket.startswith(_OWN_SERVER_PREFIX)
+    """Whether *server* was made for one agent and can be removed when its session has ended."""
+    return server.socket is not None and server.socket.startswith(_AGENT_SERVER_PREFIX)
 
 
 class Tmux:
-    """Commands for one server, each answered or failed within the time limit."""
+    """Commands for one server, each with a time limit."""
 
-    def __init__(self, server: Server = USERS_OWN, *, timeout_seconds: float | None = None) -> None:
+    def __init__(self, server: Server = DEFAULT_SERVER, *, timeout_seconds: float | None = None) -> None:
         self.server = server
         self._timeout_seconds = LIMIT_SECONDS if timeout_seconds is None else timeout_seconds
 
     def run(self, *command: str) -> str:
-        """Run one command by a process of its own; its arguments are visible in `ps`.
+        """Run one command in its own process; its arguments are visible in `ps`.
 
-        Returns what it printed, without the final newline.
+        Returns its output without the final newline.
 
         Raises:
-            TmuxMissing, NoServer, TmuxRefused: Nothing was done.
-            TmuxFrozen: It may have been done.
+            NoServer, TmuxRefused: The command did not run.
+            Unavailable: `tmux_missing`: it did not run. `tmux_frozen`: it may have run.
         """
         return self.run_all([command])
 
     def run_all(self, commands: Sequence[Sequence[str]]) -> str:
-        """Run *commands* as one step that nothing can come between; what they printed, joined.
+        """Run *commands* atomically and return their joined output.
 
-        The first that fails ends it. Raises as `run` does.
+        Stops at the first failure. Raises as `run` does.
         """
         words = [word for command in commands for word in (b";", *map(quoting.argument, command))]
         done = self._process(words[1:], b"")
         if done.returncode:
-            raise refusal(self.server, commands[0][0], _text(done.stderr).strip())
+            raise tmux_error(self.server, commands[0][0], _text(done.stderr).strip())
         return _text(done.stdout).removesuffix("\n")
 
     def batch(
@@ -154,11 +136,11 @@ class Tmux:
         before: Sequence[Sequence[str]] = (),
         after: Sequence[Sequence[str]] = (),
     ) -> list[str]:
-        """Run *commands* through a socket, so that nothing of them shows in `ps`; their replies.
+        """Run *commands* through a socket, so that they do not show in `ps`. Returns their replies.
 
-        Each names its target, since tmux may run them before the client is attached. All
-        are tried; the first that failed is raised afterwards. Those in *before* and *after* may fail, and
-        their replies are left out. Raises as `run` does.
+        Each command names its target, since tmux may run it before the client is attached. All commands
+        run; the first failure is raised afterwards. Commands in *before* and *after* may fail, and their
+        replies are omitted. Raises as `run` does.
         """
         from posthouse.terminal import control_script  # most commands never need a socket
 
@@ -167,11 +149,11 @@ class Tmux:
         replies = replies[len(before) : len(before) + len(commands)]
         for command, reply in zip(commands, replies, strict=True):
             if reply.failed:
-                raise refusal(self.server, command[0], reply.text)
+                raise tmux_error(self.server, command[0], reply.text)
         return [reply.text for reply in replies]
 
     def socket_path(self) -> str:
-        """Where the server listens, so that a later command can ask the same one."""
+        """The path of the server's socket."""
         if self.server.socket is not None and self.server.socket.startswith("/"):
             return self.server.socket
         return self.run("display-message", "-p", "#{socket_path}")
@@ -192,9 +174,9 @@ class Tmux:
         try:
             yield
         except subprocess.TimeoutExpired:
-            raise TmuxFrozen(self.server, self._timeout_seconds) from None
+            raise timeout_error(self.server, self._timeout_seconds) from None
         except (FileNotFoundError, PermissionError) as error:
-            raise TmuxMissing from error
+            raise missing_error() from error
 
 
 def program(server: Server) -> list[str]:
@@ -203,7 +185,7 @@ def program(server: Server) -> list[str]:
 
 
 def attach_command(session: str, *, output: bool) -> list[str]:
-    """What a control client runs first.
+    """The first command of a control client.
 
     It changes neither the size of the agent's window nor the session's environment (`-E`). A reader
     that falls five seconds behind is paused instead of being served from a growing buffer.
@@ -213,7 +195,7 @@ def attach_command(session: str, *, output: bool) -> list[str]:
 
 
 def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a tmux process may know: if it has to start the server, every agent inherits this."""
+    """The filtered environment of a tmux process. If it starts the server, every agent inherits this."""
     return {
         name: value
         for name, value in environment.items()
@@ -222,20 +204,32 @@ def client_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def search_path() -> str:
-    """Where a program that we start looks for others: as we do, and last among our own commands.
+    """The PATH for programs that we start: ours, with the folder of our own commands last.
 
-    Agents call us by name, wherever we are installed.
+    Agents run our commands by name, so their folder must be on the PATH.
     """
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     own = os.path.dirname(sys.executable)  # noqa: PTH120 - on the way of every command, pathlib costs more
     return os.pathsep.join(folders if own in folders else [*folders, own])
 
 
-def refusal(server: Server, command: str, words: str) -> NoServer | TmuxRefused:
-    """The error that tmux's *words* mean."""
-    if words.startswith(_NO_SERVER):
+def tmux_error(server: Server, command: str, reason: str) -> NoServer | TmuxRefused:
+    """The error for *reason*, the error text that tmux printed."""
+    if reason.startswith(_NO_SERVER):
         return NoServer(server)
-    return TmuxRefused(command, words)
+    return TmuxRefused(command, reason)
+
+
+def missing_error() -> Unavailable:
+    """tmux is not installed."""
+    message = "tmux is not installed; get it with: sudo apt-get install -y tmux"
+    return Unavailable(message, code="tmux_missing")
+
+
+def timeout_error(server: Server, seconds: float) -> Unavailable:
+    """The server did not answer in time. The command may have run."""
+    message = f"{server} did not answer within {seconds:g} s; is it stopped or overloaded?"
+    return Unavailable(message, code="tmux_frozen")
 
 
 def _text(raw: bytes) -> str:

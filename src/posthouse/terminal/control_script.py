@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from posthouse.terminal import quoting
-from posthouse.terminal.client import NoServer, Server, TmuxFrozen, attach_command, refusal
+from posthouse.terminal.client import NoServer, Server, attach_command, timeout_error, tmux_error
 from posthouse.terminal.control_socket import FD_MARKS, ControlSocket, open_control
 from posthouse.terminal.protocol import Parser, Reply
 
@@ -21,9 +21,9 @@ def run(
     """The reply to each of *commands*, failures among them.
 
     Raises:
-        NoServer, TmuxMissing, GarbledTmux: The server is not running, or ended; commands may have run.
-        TmuxRefused: There is no such session; none ran.
-        TmuxFrozen: No answer within the time; they may have run.
+        NoServer, ControlProtocolError: The server is not running, or ended; commands may have run.
+        TmuxRefused: The session does not exist; no command ran.
+        Unavailable: tmux is not installed, or did not answer in time; commands may have run.
     """
     deadline = time.monotonic() + timeout_seconds
     script = b"".join(quoting.line(command) for command in commands)
@@ -31,7 +31,7 @@ def run(
         with contextlib.closing(_attached(server, session, deadline)) as client:
             return client.replies(script, len(commands))
     except TimeoutError:
-        raise TmuxFrozen(server, timeout_seconds) from None
+        raise timeout_error(server, timeout_seconds) from None
 
 
 def _attached(server: Server, session: str, deadline: float) -> "_Client":
@@ -70,14 +70,14 @@ class _Client:
         self._opened = opened
         self._deadline = deadline
         self._unsent = memoryview(b"")
-        self._replies = self._received()
+        self._replies = self._read_replies()
 
     def require_attached(self) -> None:
         reply = next(self._replies, None)
         if reply is None:
             raise NoServer(self._server)
         if reply.failed:
-            raise refusal(self._server, "attach-session", reply.text)
+            raise tmux_error(self._server, "attach-session", reply.text)
 
     def replies(self, script: bytes, count: int) -> list[Reply]:
         self._unsent = memoryview(script)
@@ -89,8 +89,8 @@ class _Client:
     def close(self) -> None:
         self._opened.close()
 
-    def _received(self) -> Iterator[Reply]:
-        """The replies, while what is unsent is sent, up to the end of the connection."""
+    def _read_replies(self) -> Iterator[Reply]:
+        """Yield replies until the connection ends; unsent data is sent meanwhile."""
         parser, stream, poll = Parser(), self._opened.stream, select.poll()
         while True:
             poll.register(stream, select.POLLIN | (select.POLLOUT if self._unsent else 0))

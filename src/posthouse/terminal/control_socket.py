@@ -1,9 +1,9 @@
 """Opens a control client on the socket of a tmux server, without a tmux process.
 
 A `tmux -C` process announces itself in several writes: first that it is a control client, last that it is
-complete. Up to tmux 3.6 the server crashes when it notifies such a client, or loses it, in between, and every
-agent on it ends: any session that begins or ends and any client that is killed at that moment is enough. Here
-both words are in one write, which the server reads at once, so there is no such moment.
+complete. Up to tmux 3.6 the server crashes, with every agent on it, when it notifies or loses such a client
+in between: a session that begins or ends, or a client that is killed at that moment, is enough. Here both
+messages are in one write, which the server reads at once, so that state never occurs.
 
 The protocol is OpenBSD's imsg, version 8 since tmux 2.1. When this process dies, the kernel closes the
 socket, and the server drops the client.
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from posthouse.terminal.client import NoServer, Server, TmuxMissing, TmuxRefused, refusal
+from posthouse.terminal.client import NoServer, Server, TmuxRefused, missing_error, tmux_error
 
 _PROTOCOL_VERSION = 8
 _IDENTIFY_TERM = 101
@@ -45,16 +45,16 @@ _NO_PID = 0xFFFFFFFF
 FD_MARKS = (0x1_0000, 0x8000_0000)
 _MAX_MESSAGE_BYTES = 16384
 _LENGTH_MASK = 0xFFFF
-#: Each client has a name of its own, by which other clients can address it.
+#: For unique client names.
 _numbers = itertools.count(1)
 
 
 class ControlSocket(NamedTuple):
     """An opened control client. Closing `control` detaches it."""
 
-    #: Its end is the end of the client; what the server says on it is of no use to us.
+    #: Closing it ends the client. Messages of the server on it are ignored, except dismissals.
     control: socket.socket
-    #: Commands go in, replies and notifications come out.
+    #: Carries commands to the server, replies and notifications back.
     stream: socket.socket
 
     def close(self) -> None:
@@ -63,14 +63,15 @@ class ControlSocket(NamedTuple):
 
 
 def open_control(server: Server, command: Sequence[str], *, fd_mark: int = FD_MARKS[0]) -> ControlSocket:
-    """A control client of *server* that runs *command* first. Its reply comes on the stream. Does not block.
+    """A control client of *server* that first runs *command*; its reply is on the stream. Does not block.
 
     Raises:
-        NoServer, TmuxMissing: No server listens there, or it hung up.
+        NoServer: No server listens there, or it hung up.
+        Unavailable: tmux is not installed.
         TmuxRefused: The server belongs to another user, or the command is too long.
-        BlockingIOError: Too many clients wait for the server; it may be tried again.
+        BlockingIOError: The server's connection queue is full; try again.
     """
-    # Encoded first: a message that is not right would end the server.
+    # Encoded before connecting: an invalid message would crash the server.
     first, second, third = _messages(command, fd_mark)
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -137,7 +138,7 @@ def _send(control: socket.socket, content: bytes, descriptor: socket.socket | No
     ancillary = []
     if descriptor is not None:
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [descriptor.fileno()]))]
-    # Far less than a socket's buffer: it is taken as a whole.
+    # Far smaller than the socket's buffer, so it is sent completely.
     control.sendmsg([content], ancillary)
 
 
@@ -148,16 +149,16 @@ def _connect(control: socket.socket, server: Server) -> None:
     except BlockingIOError:
         raise
     except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as error:
-        raise (NoServer(server) if _is_installed() else TmuxMissing()) from error
+        raise (NoServer(server) if _is_installed() else missing_error()) from error
     except OSError as error:
         reason = f"error connecting to {path} ({error.strerror or error})"
-        raise refusal(server, "attach-session", reason) from error
+        raise tmux_error(server, "attach-session", reason) from error
     if not str(server.socket or "").startswith("/"):
         _require_own(control, path)
 
 
 def _require_own(control: socket.socket, path: Path) -> None:
-    """Named servers are in a folder that another user may have made first."""
+    """Refuse a server of another user, who may have made the folder of named servers first."""
     credentials = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     _, uid, _ = struct.unpack("3i", credentials)
     if uid not in (os.getuid(), 0):
@@ -171,7 +172,7 @@ def _is_installed() -> bool:
 
 
 def socket_path(server: Server) -> Path:
-    """Where *server* listens."""
+    """The path of the socket of *server*."""
     name = server.socket or "default"
     if name.startswith("/"):
         return Path(name)

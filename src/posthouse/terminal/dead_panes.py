@@ -1,19 +1,18 @@
-"""Dead panes that cannot crash tmux, and what their programs showed last.
+"""Keeps dead panes from crashing tmux, and saves their last screens.
 
-tmux 3.3a tells the active pane of a window when the first client of its session attaches and when the last
-one leaves, if the pane's program asked for focus events (`ESC [ ? 1004 h`). It does not check that the
-program still runs: after a SIGKILL or a crash there is nothing to write to, and the server crashes with
-every session on it. Later versions check.
+tmux 3.3a notifies the active pane of a window when the first client of its session attaches and when the last
+one detaches, if the pane's program requested focus events (`ESC [ ? 1004 h`). It does not check that the
+program still runs: after a SIGKILL or a crash the server has no terminal to write to and crashes, with every
+session on it. Later versions check.
 
-So the agent's pane gets a hook that the server itself runs when the program has ended, whoever acts
-afterwards. The hook resets the terminal, which switches focus events off and clears the screen. What the
-screen showed is kept twice: copy mode shows it to people who attach, and a paste buffer keeps it for
-`screen_text`.
+So the agent's pane gets a hook that the server itself runs when the program has ended. The hook resets the
+terminal, which switches focus events off and clears the screen. The last screen is saved twice: copy mode
+shows it to people who attach, and a paste buffer keeps it for `screen_text`.
 
 There is a gap before the hook. A tmux with utempter (Debian's) ignores SIGCHLD while it removes a login
 record, which is just when a program dies. If it misses the signal, the pane is dead, but the server does
-not know how the program ended and runs no hook until another child ends. `collect_exit_statuses` makes one
-end.
+not know the exit status and runs no hook until another child ends. `collect_exit_statuses` runs a child for
+that.
 """
 
 import contextlib
@@ -24,19 +23,19 @@ from posthouse.terminal.pane import Pane
 
 _HOOK = "pane-died"
 _BUFFER_PREFIX = "posthouse-last-screen-"
-#: A format: whether this tmux has the fault.
+#: A format: whether this tmux version has the bug.
 MAY_CRASH = "#{m/r:^3[.][34][a-z]?$,#{version}}"
-#: A program that returned 0 has restored the terminal, and its screen stays as it is.
+#: A program that returned 0 has restored the terminal, so its screen is kept as it is.
 _FAILED = "#{!=:#{pane_dead_status},0}"
-#: Its end makes the server look for all children that ended.
+#: When it ends, the server reaps all ended children.
 COLLECT_EXIT_STATUSES = ("run-shell", "true")
 
 
-def guard(tmux: Tmux, pane: Pane) -> None:
+def install_hook(tmux: Tmux, pane: Pane) -> None:
     """Set the hook on *pane*. Other `pane-died` commands that apply to it are kept and run after ours.
 
-    tmux takes the hooks of a pane instead of those of its window and of the server, so they are copied. A
-    tmux that refuses the hook does without it. A second call changes nothing.
+    Hooks of a pane replace those of its window and of the server, so those are copied. A tmux version that
+    rejects the hook runs without it. A second call changes nothing.
     """
     target = ["set-hook", "-p", "-t", pane.pane_id]
     commands = [_hook_command(pane.pane_id), *_other_commands(tmux, pane)]
@@ -46,7 +45,7 @@ def guard(tmux: Tmux, pane: Pane) -> None:
 
 
 def screen_text(tmux: Tmux, pane_id: str) -> str | None:
-    """What the pane showed when its program ended, as `capture-pane -p -e` prints it; None if not kept."""
+    """The last screen of a dead pane, as `capture-pane -p -e` prints it; None if not saved."""
     try:
         return tmux.run("show-buffer", "-b", _buffer(pane_id))
     except TmuxRefused:
@@ -54,7 +53,7 @@ def screen_text(tmux: Tmux, pane_id: str) -> str | None:
 
 
 def forget(pane_id: str) -> list[list[str]]:
-    """Commands that remove what `screen_text` reads. They succeed when there is nothing to remove."""
+    """Commands that remove the saved screen. They succeed when there is none."""
     buffer = _buffer(pane_id)
     return [["set-buffer", "-b", buffer, "-"], ["delete-buffer", "-b", buffer]]
 
@@ -65,8 +64,8 @@ def lacks_exit_status(pane: Pane) -> bool:
 
 
 def collect_exit_statuses(tmux: Tmux) -> None:
-    """Let the server find out how its programs ended, and run the hooks of those that it did not know of."""
-    # The second one ends after what the end of the first one led to.
+    """Make the server collect exit statuses that it missed and run the hooks of those panes."""
+    # The second one ends after the hooks that the first one caused.
     tmux.run_all([COLLECT_EXIT_STATUSES, COLLECT_EXIT_STATUSES])
 
 

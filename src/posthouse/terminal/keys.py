@@ -5,24 +5,14 @@ from dataclasses import dataclass
 
 from posthouse.errors import InvalidInput
 
-#: What tmux calls them, too.
+#: These are also tmux's names.
 NAMES = ("Enter", "Escape", "Up", "Down", "Left", "Right", "Tab", "BSpace", "C-c", "C-d", "C-z")
 
 _TOKEN = re.compile(r"<\[([^\s<>\[\]]+)\]>")
 
 
-class UnknownKey(InvalidInput):
-    """A well-formed token names no key; nothing of the sequence was sent."""
-
-    code = "unknown_key"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"<[{name}]> is not a key; there is {', '.join(NAMES)}")
-        self.name = name
-
-
 @dataclass(frozen=True, slots=True)
-class Literal_:
+class LiteralText:
     """Text to be typed as it is."""
 
     text: str
@@ -35,25 +25,26 @@ class Key:
     name: str
 
 
-def parse(sequence: str, *, literal: bool = False) -> tuple[Literal_ | Key, ...]:
-    """What *sequence* asks to be typed, in order. With *literal*, all of it is text.
+def parse(sequence: str, *, literal: bool = False) -> tuple[LiteralText | Key, ...]:
+    """The parts of *sequence* in order. With *literal*, all of it is text.
 
     Raises:
-        UnknownKey: One token is none of `NAMES`.
+        InvalidInput: `unknown_key`: a token names none of `NAMES`.
     """
     if literal:
-        return (Literal_(sequence),) if sequence else ()
-    parts: list[Literal_ | Key] = []
-    # Splitting on a group gives text and names in turn.
+        return (LiteralText(sequence),) if sequence else ()
+    parts: list[LiteralText | Key] = []
+    # Splitting on a group yields text and names alternately.
     for index, piece in enumerate(_TOKEN.split(sequence)):
         if index % 2:
             parts.append(_key(piece))
         elif piece:
-            parts.append(Literal_(piece))
+            parts.append(LiteralText(piece))
     return tuple(parts)
 
 
 def _key(name: str) -> Key:
     if name not in NAMES:
-        raise UnknownKey(name)
+        message = f"<[{name}]> is not a key; there is {', '.join(NAMES)}"
+        raise InvalidInput(message, code="unknown_key")
     return Key(name)

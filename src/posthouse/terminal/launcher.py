@@ -1,7 +1,7 @@
 """The first process in a TUI's pane: `python -I -S launcher.py VARIABLES-FILE PROGRAM [ARGUMENT…]`.
 
-It becomes the program. Isolated and without site packages, so that nothing in the agent's environment or
-working directory can change what runs here. The work is in `variable_files`, which Python keeps compiled.
+It replaces itself by the program. Isolated and without site packages, so that the agent's environment and
+working directory cannot change what runs here. The work is in `variable_files`, which Python caches compiled.
 """
 
 import os.path
@@ -12,6 +12,6 @@ if __name__ == "__main__":
     package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     sys.path.insert(0, package_root)
 
-    from posthouse.terminal.variable_files import become
+    from posthouse.terminal.variable_files import exec_program
 
-    sys.exit(become(sys.argv[1], sys.argv[2:]))
+    sys.exit(exec_program(sys.argv[1], sys.argv[2:]))

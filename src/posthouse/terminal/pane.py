@@ -1,4 +1,4 @@
-"""A pane as tmux describes it, asked for and read in a form that no name or title can break."""
+"""Pane properties from tmux, in a format that stays parseable for any name or title."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ _FIELDS = (
     " #{cursor_x} #{cursor_y} #{pane_in_mode} #{pane_dead}"
     " =#{pane_dead_status} =#{pane_dead_signal}"
 )
-#: Names and titles are free text, a newline included: their lengths in bytes come before them.
+#: Names and titles are free text and may contain newlines, so their lengths in bytes precede them.
 FORMAT = (
     f"{_FIELDS} #{{n:session_name}} #{{n:window_name}} #{{n:pane_title}}"
     "|#{session_name}#{window_name}#{pane_title}"
@@ -34,7 +34,7 @@ class Pane:
     dead_status: int | None
     #: Number of the signal that ended it.
     dead_signal: int | None
-    #: A person scrolls.
+    #: The pane is in copy mode.
     in_mode: bool
     title: str
     columns: int
@@ -44,14 +44,14 @@ class Pane:
 
     @property
     def ending(self) -> str:
-        """How its program ended, to follow "the program ended"; empty where tmux does not know."""
+        """How its program ended, as a suffix to "the program ended"; empty if tmux does not know."""
         if self.dead_signal is not None:
             return f" by signal {self.dead_signal}"
         return "" if self.dead_status is None else f" with exit code {self.dead_status}"
 
 
 def parse(text: str) -> list[Pane]:
-    """The panes in what tmux printed for `FORMAT`, one after the other."""
+    """Parse tmux's output for `FORMAT`."""
     found: list[Pane] = []
     while text:
         pane, text = split(text)
@@ -60,7 +60,7 @@ def parse(text: str) -> list[Pane]:
 
 
 def split(text: str) -> tuple[Pane, str]:
-    """The first pane in what tmux printed for `FORMAT`, and what comes after it."""
+    """The first pane in tmux's output for `FORMAT`, and the rest of the output."""
     head, _, rest = text.encode(errors="surrogateescape").partition(b"|")
     *fields, session_length, window_length, title_length = head.decode().split(" ")
     names: list[str] = []
@@ -71,8 +71,8 @@ def split(text: str) -> tuple[Pane, str]:
 
 
 def screen_of(pane: Pane, capture: str) -> "Screen":
-    """*capture* (of `capture-pane -p -e`) together with what *pane* says beside it."""
-    from posthouse.terminal.screen import Screen, rows_of  # listing agents looks at no screen
+    """Combine *capture* (of `capture-pane -p -e`) with the properties of *pane*."""
+    from posthouse.terminal.screen import Screen, rows_of  # listing agents needs no screen
 
     readable = capture.encode(errors="surrogateescape").decode(errors="replace")
     return Screen(
@@ -80,7 +80,7 @@ def screen_of(pane: Pane, capture: str) -> "Screen":
         title=pane.title,
         cursor=pane.cursor,
         dead=pane.dead,
-        # No person scrolls in a dead pane: its copy mode shows the last screen (`dead_panes`).
+        # In a dead pane copy mode only shows the last screen (`dead_panes`).
         in_mode=pane.in_mode and not pane.dead,
     )
 

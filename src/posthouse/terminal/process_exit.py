@@ -1,4 +1,4 @@
-"""The end of any process, child or not, as something a loop can wait for."""
+"""Waits on the event loop for the end of any process, child or not."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What a control client says, from bytes to events. No I/O.
+"""Parses the output of a control client into events. No I/O.
 
 Replies stand between `%begin` and `%end` or `%error` lines that repeat the same time and number;
 everything else that begins with `%` is a notification.
@@ -9,26 +9,26 @@ from dataclasses import dataclass
 
 from posthouse.errors import Unavailable
 
-#: One `%output` line is some kilobytes, one line of a reply at most a pasted prompt.
+#: An `%output` line has some kilobytes; a line of a reply is at most a pasted prompt.
 MAX_LINE_BYTES = 4 * 1024 * 1024
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
-#: What a client with one buffer for both directions gets first (`control_socket`).
+#: The first bytes for a client with one buffer for both directions (`control_socket`).
 _GREETING = b"\x1bP1000p"
 #: Set in the flags of a reply to a command that came through the pipe.
 _OURS = b"1"
 
 
-class GarbledTmux(Unavailable):
-    """What arrives is not tmux's control protocol, or too long to be kept."""
+class ControlProtocolError(Unavailable):
+    """The data is not tmux's control protocol, or exceeds the size limits."""
 
     code = "tmux_garbled"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to one command. `ours` is false for what tmux ran by itself (the attach)."""
+    """The reply to one command. `ours` is false for commands that tmux ran by itself (the attach)."""
 
     text: str
     failed: bool
@@ -37,7 +37,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Bytes that a pane's program wrote. None of them: look again, it changed in another way."""
+    """Bytes that a pane's program wrote. Empty: the pane changed in another way; capture it again."""
 
     pane_id: str
     content: bytes
@@ -45,7 +45,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """tmux holds a pane's output back until it is told to continue."""
+    """tmux holds back a pane's output until a `continue` command."""
 
     pane_id: str
 
@@ -59,11 +59,11 @@ Event = Reply | Output | Paused | SessionsChanged
 
 
 class Parser:
-    """Cuts a control client's stream into events, keeping a bounded rest."""
+    """Splits a control client's stream into events; buffers a bounded rest."""
 
     def __init__(self) -> None:
         self._rest = b""
-        self._opening: list[bytes] | None = None
+        self._reply_header: list[bytes] | None = None
         self._lines: list[bytes] = []
         self._reply_bytes = 0
 
@@ -71,32 +71,32 @@ class Parser:
         """The events that *data* completes.
 
         Raises:
-            GarbledTmux: A line or a reply is longer than tmux ever sends.
+            ControlProtocolError: A line or a reply exceeds its limit.
         """
         *lines, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > MAX_LINE_BYTES:
-            raise GarbledTmux("tmux sent a line without end")
+            raise ControlProtocolError("tmux sent a line without end")
         events = (self._line(line) for line in lines)
         return [event for event in events if event is not None]
 
     def _line(self, line: bytes) -> Event | None:
         word, *fields = line.removeprefix(_GREETING).split(b" ", 3)
-        if self._opening is not None:
-            return self._inside(line, word, fields)
+        if self._reply_header is not None:
+            return self._reply_line(line, word, fields)
         if word == b"%begin":
-            self._opening, self._lines, self._reply_bytes = fields, [], 0
+            self._reply_header, self._lines, self._reply_bytes = fields, [], 0
             return None
         return _notification(word, line)
 
-    def _inside(self, line: bytes, word: bytes, fields: list[bytes]) -> Reply | None:
-        # A screen can show the word `%end`; time and number make it the end of this reply.
-        if word in (b"%end", b"%error") and fields == self._opening:
-            self._opening = None
+    def _reply_line(self, line: bytes, word: bytes, fields: list[bytes]) -> Reply | None:
+        # A screen can contain `%end`; only matching time and number end this reply.
+        if word in (b"%end", b"%error") and fields == self._reply_header:
+            self._reply_header = None
             text = b"\n".join(self._lines).decode(errors="surrogateescape")
             return Reply(text, failed=word == b"%error", ours=fields[-1] == _OURS)
         self._reply_bytes += len(line) + 1
         if self._reply_bytes > MAX_REPLY_BYTES:
-            raise GarbledTmux("tmux sent a reply without end")
+            raise ControlProtocolError("tmux sent a reply without end")
         self._lines.append(line)
         return None
 
@@ -118,5 +118,5 @@ def _notification(word: bytes, line: bytes) -> Event | None:
 
 
 def unescape(content: bytes) -> bytes:
-    """The bytes behind `%output`'s `\\ooo`."""
+    """Decode the `\\ooo` escapes of `%output`."""
     return _ESCAPE.sub(lambda match: bytes((int(match[1], 8) & 0xFF,)), content)

@@ -1,4 +1,4 @@
-"""Text that stays one argument, whatever is in it.
+"""Quotes arguments of tmux commands.
 
 tmux reads commands in two ways. From a control client's pipe it parses lines: a newline or `;`
 starts a second command, `#` a comment, `$` and `~` expand, braces group. From argv it takes each
@@ -11,30 +11,25 @@ from collections.abc import Sequence
 
 from posthouse.errors import InvalidInput
 
-#: Everything else below 0x80 is written as an octal escape, so there is no list of dangers to miss.
+#: Every other character below 0x80 is written as an octal escape: an allow list, not a deny list.
 _UNSAFE = re.compile(rb"[^A-Za-z0-9 _./:=@%,+\-\x80-\xff]")
-
-
-class UnsendableText(InvalidInput):
-    """tmux has no way to carry this text."""
-
-    code = "unsendable_text"
+_UNSENDABLE_TEXT = "unsendable_text"
 
 
 def encode(text: str) -> bytes:
     """*text* as bytes; file names that are not UTF-8 keep theirs.
 
     Raises:
-        UnsendableText: It holds NUL or half of a surrogate pair.
+        InvalidInput: `unsendable_text`: it contains NUL or half of a surrogate pair.
     """
     if "\0" in text:
-        raise UnsendableText("the text holds a NUL character, which tmux cannot carry; remove it")
+        message = "the text holds a NUL character, which tmux cannot carry; remove it"
+        raise InvalidInput(message, code=_UNSENDABLE_TEXT)
     try:
         return os.fsencode(text)
     except UnicodeEncodeError as error:
-        raise UnsendableText(
-            f"the text holds half of a surrogate pair at character {error.start}; send valid Unicode"
-        ) from error
+        message = f"the text holds half of a surrogate pair at character {error.start}; send valid Unicode"
+        raise InvalidInput(message, code=_UNSENDABLE_TEXT) from error
 
 
 def line(command: Sequence[str]) -> bytes:

@@ -1,17 +1,17 @@
-"""What a pane shows at one moment, and what that means for somebody who wants to type."""
+"""A capture of a pane, and its interpretation: can a prompt be typed?"""
 
 import re
 from dataclasses import dataclass
 from typing import Literal
 
 _SGR = re.compile(r"\x1b\[([0-9;:]{0,99})m")
-#: Colours and attributes, hyperlinks, line-drawing shifts: all that tmux puts into a capture. Other programs
-#: put in more; none of it is text.
+#: Colours and attributes, hyperlinks, line-drawing shifts: all escapes in a tmux capture, and those of other
+#: programs.
 ESCAPE = re.compile(
     r"\x1b\[([0-9;:]{0,99})m|\x1b\[[0-9;:?]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x0e\x0f\r]"
 )
-#: First numbers of the sequences that set the foreground, background and underline colour, by the
-#: number that takes it back.
+#: First numbers of the sequences that set the foreground, background and underline colour, with the
+#: number that resets it.
 _COLOURS = {
     frozenset({*range(30, 40), *range(90, 98)}): 39,
     frozenset({*range(40, 50), *range(100, 108)}): 49,
@@ -22,24 +22,24 @@ _COLOURS = {
 SurfaceState = Literal[
     "starting", "ready", "draft", "active", "queued", "blocked", "limited", "exited", "unknown"
 ]
-#: How the last turn ended, as far as the screen tells. `none` while one runs.
+#: How the last turn ended, as far as the screen shows. `none` while one runs.
 Outcome = Literal["none", "success", "interrupted", "error"]
 ErrorKind = Literal["api_error", "context_full", "overloaded"]
 ChatContext = Literal["current", "degraded", "unknown"]
-#: What the terminal's title says by itself.
+#: The state in the terminal's title.
 TitleWord = Literal["idle", "active", "asking"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """One capture of a pane: rows with their SGR escapes, and what tmux knows beside them."""
+    """One capture of a pane: rows with their SGR escapes, and pane properties."""
 
     rows: tuple[str, ...]
     title: str
-    #: Column and row, from 0; None: nobody told.
+    #: Column and row, from 0; None: unknown.
     cursor: tuple[int, int] | None
     dead: bool = False
-    #: A person scrolls in copy mode: tmux would eat the Enter.
+    #: The pane is in copy mode: tmux would consume the Enter.
     in_mode: bool = False
 
 
@@ -47,17 +47,17 @@ class Screen:
 class Choice:
     """One answer that a dialog offers."""
 
-    #: As it is painted; None where the dialog does not number its entries.
+    #: As shown; None if the dialog does not number its entries.
     number: int | None
     label: str
     is_selected: bool = False
-    #: What to press for it, in tmux's names; empty when that can't be told.
+    #: The keys that select it, in tmux's names; empty if unknown.
     keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatDiagnostic:
-    """Why a conversation can't be relied on any more."""
+    """Why the conversation's context is unreliable."""
 
     error_type: str
     #: The beginning of the CLI's own message.
@@ -66,41 +66,41 @@ class ChatDiagnostic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
-    """What a tool's screen says."""
+    """The interpretation of a tool's screen."""
 
     state: SurfaceState
-    #: What was seen; the first decided the state.
+    #: Recognised signs; the first decided the state.
     evidence: tuple[str, ...]
-    #: The text standing in the composer; "" when it is empty, None when there is no composer.
+    #: The text in the composer; "" when it is empty, None when there is no composer.
     composer: str | None = None
-    #: Which dialog would eat a prompt.
+    #: The open dialog, which would consume a prompt.
     dialog: str | None = None
     choices: tuple[Choice, ...] = ()
     outcome: Outcome = "none"
     #: None unless the outcome is `error`.
     error_kind: ErrorKind | None = None
-    #: The CLI's own words about it, on one line: a retry, a limit.
+    #: The CLI's own message about it, on one line: a retry, a limit.
     detail: str = ""
-    #: When a usage limit ends, in the CLI's own words ("3pm (UTC)"); None when it does not say.
+    #: When a usage limit ends, as shown by the CLI ("3pm (UTC)"); None if not shown.
     resets: str | None = None
     chat_context: ChatContext = "unknown"
     chat_diagnostic: ChatDiagnostic | None = None
-    #: None: no title of the tool's own.
+    #: None: the title is not one of the tool's.
     title: TitleWord | None = None
-    #: Which pack read the screen, for example `claude 2.1`; "" where none did.
+    #: The pack that read the screen, for example `claude 2.1`; "" if none.
     pack: str = ""
 
     @property
     def is_working(self) -> bool:
-        """Whether a turn runs that asks nobody."""
+        """Whether a turn runs and does not wait for a person."""
         return self.state in ("active", "queued")
 
 
 def rows_of(capture: str) -> tuple[str, ...]:
-    """The rows of a `capture-pane -e`, each complete in itself.
+    """The rows of a `capture-pane -e`, each self-contained.
 
-    tmux writes an attribute once and lets it run on into the rows below; here every row repeats
-    what is in force where it begins.
+    tmux writes an attribute once and it stays in force in the rows below; here every row repeats
+    the attributes in force at its beginning.
     """
     rows: list[str] = []
     in_force: dict[str, str] = {}
@@ -117,7 +117,7 @@ def plain(row: str) -> str:
 
 
 def _apply(in_force: dict[str, str], sequence: re.Match[str]) -> None:
-    """Note *sequence*. tmux writes one for all attributes and one for each colour."""
+    """Update *in_force*. tmux writes one sequence for all attributes and one for each colour."""
     first = int(re.split("[;:]", sequence[1])[0] or 0)
     if first == 0:
         in_force.clear()
@@ -128,6 +128,6 @@ def _apply(in_force: dict[str, str], sequence: re.Match[str]) -> None:
                 del in_force[str(default)]
             return
     if sequence[1] not in ("", "0"):
-        # Once is enough: some programs say it for every character.
+        # Deduplicated: some programs repeat it for every character.
         before = in_force.get("attributes", "").replace(sequence[0], "")
         in_force["attributes"] = before + sequence[0]

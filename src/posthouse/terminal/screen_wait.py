@@ -1,4 +1,4 @@
-"""Waiting until a pane's screen means something, without asking when nothing changes."""
+"""Waits until a pane's screen meets a condition; captures it only on changes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,50 +10,50 @@ from posthouse.terminal.control import ControlClient
 from posthouse.terminal.screen import Screen, Surface
 
 Found = TypeVar("Found")
-#: What a look at the screen decides; None: go on waiting.
-Judge = Callable[[Screen, Surface], Found | None]
+#: The result for a screen; None: keep waiting.
+Condition = Callable[[Screen, Surface], Found | None]
 
-#: A screen that repaints all the time is read when it pauses this long …
-_QUIET_SECONDS = 0.12
+#: A screen that repaints constantly is read after a pause of this length …
+_PAUSE_SECONDS = 0.12
 #: … or after this long at the latest.
-_RESTLESS_SECONDS = 1.0
-#: tmux learns of a program's end a little after the kernel.
-_DEATH_LOOKS = 40
-_DEATH_LOOK_SECONDS = 0.05
+_MAX_DELAY_SECONDS = 1.0
+#: tmux detects a program's end shortly after the kernel.
+_DEATH_POLLS = 40
+_DEATH_POLL_SECONDS = 0.05
 
 
-class PaneWatch:
-    """Looks at one pane, and looks again when it changes."""
+class ScreenWaiter:
+    """Captures one pane, and again after each change."""
 
     def __init__(self, client: ControlClient, pane_id: str, read: Callable[[Screen], Surface]) -> None:
         self._client = client
         self._pane_id = pane_id
         self._read = read
-        self._waiting: set[asyncio.Event] = set()
+        self._waiters: set[asyncio.Event] = set()
 
     async def screen(self) -> Screen:
         return await self._client.capture(self._pane_id)
 
     async def surface(self) -> Surface:
-        return self.meaning(await self.screen())
+        return self.surface_of(await self.screen())
 
-    def meaning(self, screen: Screen) -> Surface:
+    def surface_of(self, screen: Screen) -> Surface:
         if screen.dead:
             return Surface(state="exited", evidence=("the pane is dead",))
         return self._read(screen)
 
     def nudge(self) -> None:
-        """Let everybody who waits look now: something changed that is not on the screen."""
-        for changed in self._waiting:
+        """Make all waiters check now: something changed that is not on the screen."""
+        for changed in self._waiters:
             changed.set()
 
     async def until(
-        self, judge: Judge[Found], *, seconds: float | None, look_again_seconds: float | None = None
+        self, condition: Condition[Found], *, seconds: float | None, poll_seconds: float | None = None
     ) -> Found | None:
-        """What *judge* decides at last, or None after *seconds*.
+        """The first result of *condition* that is not None, or None after *seconds*.
 
-        It looks at every pause in the output, and with *look_again_seconds* at every output and at
-        least that often: for what also changes off the screen.
+        Checks at every pause in the output; with *poll_seconds* at every output and at least that often,
+        for state that also changes off the screen.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds if seconds is not None else float("inf")
@@ -61,13 +61,13 @@ class PaneWatch:
             while True:
                 changed.clear()
                 screen = await self.screen()
-                if (found := judge(screen, self.meaning(screen))) is not None:
+                if (found := condition(screen, self.surface_of(screen))) is not None:
                     return found
                 if (left := deadline - loop.time()) <= 0:
                     return None
-                await _set_within(changed, min(left, look_again_seconds or left))
-                if look_again_seconds is None:
-                    await _pause_in(changed, min(left, _RESTLESS_SECONDS))
+                await _set_within(changed, min(left, poll_seconds or left))
+                if poll_seconds is None:
+                    await _pause_in(changed, min(left, _MAX_DELAY_SECONDS))
 
     @asynccontextmanager
     async def _changes(self) -> AsyncIterator[asyncio.Event]:
@@ -79,8 +79,8 @@ class PaneWatch:
                 changed.set()
 
         unwatch = self._client.watch(note)
-        self._waiting.add(changed)
-        alarms = [
+        self._waiters.add(changed)
+        watchers = [
             asyncio.create_task(_set_after(self._client.closed(), changed)),
             asyncio.create_task(_set_after(self._program_ended(), changed)),
         ]
@@ -88,18 +88,18 @@ class PaneWatch:
             yield changed
         finally:
             unwatch()
-            self._waiting.discard(changed)
-            for alarm in alarms:
-                alarm.cancel()
-            # Their errors show in the next look; here they only have to be over.
-            await asyncio.gather(*alarms, return_exceptions=True)
+            self._waiters.discard(changed)
+            for watcher in watchers:
+                watcher.cancel()
+            # Their errors surface at the next capture; here they only have to end.
+            await asyncio.gather(*watchers, return_exceptions=True)
 
     async def _program_ended(self) -> None:
         await process_exit.ended((await self._client.pane(self._pane_id)).pid)
-        for _ in range(_DEATH_LOOKS):
+        for _ in range(_DEATH_POLLS):
             if (await self._client.pane(self._pane_id)).dead:
                 return
-            await asyncio.sleep(_DEATH_LOOK_SECONDS)
+            await asyncio.sleep(_DEATH_POLL_SECONDS)
 
 
 async def _set_after(awaitable: Awaitable[None], changed: asyncio.Event) -> None:
@@ -125,5 +125,5 @@ async def _pause_in(changed: asyncio.Event, seconds: float) -> None:
     deadline = loop.time() + seconds
     while loop.time() < deadline:
         changed.clear()
-        if not await _set_within(changed, _QUIET_SECONDS):
+        if not await _set_within(changed, _PAUSE_SECONDS):
             return

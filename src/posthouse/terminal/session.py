@@ -1,4 +1,4 @@
-"""The tmux session of one agent: making it, starting programs in it, reading and ending it.
+"""The tmux session of one agent: create it, start programs in it, read it, end it.
 
 The agent is window 0, pane 0. Targets match exactly, so that `gpu` never means `gpu2`.
 """
@@ -20,11 +20,11 @@ from posthouse.terminal.pane import Pane
 if TYPE_CHECKING:
     from posthouse.terminal.screen import Screen
 
-#: Keeps the pane until the agent's program takes its place. It reads its terminal and so ends with it, even
-#: when the hang-up signal is lost: tmux may close a pane before the new process handles signals. Two words,
-#: because tmux runs a single word by a shell.
+#: Occupies the pane until the agent's program replaces it. It reads its terminal and so ends with it, even
+#: if the hang-up signal is lost: tmux may close a pane before the new process handles signals. Two words,
+#: because tmux runs a single word in a shell.
 PLACEHOLDER = ("cat", "-")
-#: Becomes the command that follows the PATH.
+#: Sets PATH to the next argument and executes the command after it.
 _WITH_PATH = ["/bin/sh", "-c", 'PATH=$0; export PATH; exec "$@"']
 _HISTORY_LINES = "10000"
 _START_ATTEMPTS = 5
@@ -32,22 +32,10 @@ _START_RETRY_SECONDS = 0.05
 _NAME = re.compile(r"[^\s$@=!{.:#%\\\x00-\x1f\x7f][^.:#%\\\x00-\x1f\x7f]{0,199}")
 
 
-class BadSessionName(InvalidInput):
-    """tmux would change the name, or read it as something else."""
-
-    code = "bad_session_name"
-
-
 class NoAgentPane(Conflict):
-    """The session has no window 0, which is where its agent would be."""
+    """The session has no window 0, the agent's window."""
 
     code = "no_agent_pane"
-
-
-class SessionExists(Conflict):
-    """A session of that name is there; nothing was touched."""
-
-    code = "session_exists"
 
 
 def create(
@@ -59,53 +47,54 @@ def create(
     columns: int = 120,
     rows: int = 40,
 ) -> Pane:
-    """Make a detached session whose agent window waits for a program. Nothing in *environment* is secret.
+    """Make a detached session whose agent window waits for a program. *environment* must not be secret.
 
     The window keeps its size when a person attaches, and stays when its program ends.
 
     Raises:
-        SessionExists: There is one of that name.
+        Conflict: `session_exists`: a session of that name exists; nothing was changed.
     """
     _check_folder(working_directory)
     variables.check(environment)
-    _make(tmux, name, _creation(name, quoting.verbatim(str(working_directory)), columns, rows))
+    _create(tmux, name, _creation_commands(name, quoting.verbatim(str(working_directory)), columns, rows))
     crashpoints.reach("tmux session made")
     set_environment(tmux, name, environment)
     pane = agent_pane(tmux, name)
-    dead_panes.guard(tmux, pane)
+    dead_panes.install_hook(tmux, pane)
     return pane
 
 
-def _make(tmux: Tmux, name: str, commands: list[list[str]]) -> None:
+def _create(tmux: Tmux, name: str, commands: list[list[str]]) -> None:
     for attempts_left in reversed(range(_START_ATTEMPTS)):
         try:
             tmux.run_all(commands)
             return
         except TmuxRefused as error:
-            if error.words.startswith("duplicate session"):
-                raise SessionExists(f"tmux session {name!r} exists already") from None
+            if error.reason.startswith("duplicate session"):
+                message = f"tmux session {name!r} exists already"
+                raise Conflict(message, code="session_exists") from None
             raise
         except NoServer:
-            # A server that lost its last session still answers the door while it leaves.
+            # A server that lost its last session still accepts connections while it exits.
             if not attempts_left:
                 raise
             time.sleep(_START_RETRY_SECONDS)
 
 
-def _creation(name: str, folder: str, columns: int, rows: int) -> list[list[str]]:
+def _creation_commands(name: str, folder: str, columns: int, rows: int) -> list[list[str]]:
     session, window = _target(name), f"{_target(name)}0"
     size = ["-x", str(columns), "-y", str(rows)]
 
     def window_option(option: str, value: str) -> list[str]:
-        # -q: an older tmux does without.
+        # -q: an older tmux ignores unknown options.
         return ["set-option", "-q", "-w", "-t", window, option, value]
 
     return [
         ["new-session", "-d", "-s", name, "-n", AGENT_WINDOW, "-c", folder, *size, *PLACEHOLDER],
         ["set-option", "-t", session, "destroy-unattached", "off"],
         ["set-option", "-t", session, "history-limit", _HISTORY_LINES],
-        *_as_window_zero(name),
-        # A pane takes its history limit when it is made, so the first one gives way.
+        *_renumber_commands(name),
+        # A pane gets its history limit at creation, so the first one is replaced.
         ["new-window", "-d", "-k", "-t", window, "-n", AGENT_WINDOW, "-c", folder, *PLACEHOLDER],
         window_option("automatic-rename", "off"),
         window_option("allow-rename", "off"),
@@ -113,12 +102,12 @@ def _creation(name: str, folder: str, columns: int, rows: int) -> list[list[str]
         window_option("remain-on-exit", "on"),
         # tmux's own notice would push the program's first line off the screen.
         window_option("remain-on-exit-format", ""),
-        # From here on the window has this size, whatever looks at it.
+        # Fixes the size of the window, whatever clients attach.
         ["resize-window", "-t", window, *size],
     ]
 
 
-def _as_window_zero(name: str) -> list[list[str]]:
+def _renumber_commands(name: str) -> list[list[str]]:
     return [
         ["set-option", "-t", _target(name), "base-index", "0"],
         ["set-option", "-t", _target(name), "renumber-windows", "off"],
@@ -127,8 +116,8 @@ def _as_window_zero(name: str) -> list[list[str]]:
 
 
 def keep_window_zero(tmux: Tmux, name: str) -> None:
-    """Number the windows of a session that we did not make from 0, in their order."""
-    tmux.run_all(_as_window_zero(name))
+    """Renumber the windows of a joined session from 0, keeping their order."""
+    tmux.run_all(_renumber_commands(name))
 
 
 def exists(tmux: Tmux, name: str) -> bool:
@@ -144,27 +133,27 @@ def exists(tmux: Tmux, name: str) -> bool:
     return True
 
 
-#: Of an agent's pane: its program runs, none was started yet, its program ended, or there is no window 0.
-Surface = Literal["running", "waiting", "ended", "missing"]
-_WAITS = f"#{{==:#{{pane_start_command}},{' '.join(PLACEHOLDER)}}}"
+#: State of an agent's pane: the program runs, is not started yet, has ended, or there is no window 0.
+PaneState = Literal["running", "waiting", "ended", "missing"]
+_IS_WAITING = f"#{{==:#{{pane_start_command}},{' '.join(PLACEHOLDER)}}}"
 
 
-def surfaces(tmux: Tmux) -> dict[str, Surface]:
-    """Every session of the server with how its agent's pane is; empty when there is no server."""
-    question = f"#{{window_index}} #{{pane_index}} #{{pane_dead}} {_WAITS} #{{session_name}}"
+def pane_states(tmux: Tmux) -> dict[str, PaneState]:
+    """The state of the agent's pane by session name; empty when the server is not running."""
+    question = f"#{{window_index}} #{{pane_index}} #{{pane_dead}} {_IS_WAITING} #{{session_name}}"
     try:
         rows = sorted(row.split(" ", 4) for row in tmux.run("list-panes", "-a", "-F", question).splitlines())
     except NoServer:
         return {}
-    found: dict[str, Surface] = {}
+    found: dict[str, PaneState] = {}
     for window_index, _, dead, waits, name in rows:
         # The first pane of window 0 sorts before everything else of its session.
-        here = _surface(window_index, is_dead=dead == "1", is_waiting=waits == "1")
+        here = _pane_state(window_index, is_dead=dead == "1", is_waiting=waits == "1")
         found.setdefault(name, here)
     return found
 
 
-def _surface(window_index: str, *, is_dead: bool, is_waiting: bool) -> Surface:
+def _pane_state(window_index: str, *, is_dead: bool, is_waiting: bool) -> PaneState:
     if window_index != "0":
         return "missing"
     if is_dead:
@@ -196,7 +185,7 @@ def panes_of(tmux: Tmux, name: str) -> list[Pane]:
 
 
 def pane_pids(tmux: Tmux, name: str) -> list[int]:
-    """The process of every pane of the session; empty when the session is gone."""
+    """The pid of every pane of the session; empty when the session is gone."""
     try:
         return [pane.pid for pane in panes_of(tmux, name)]
     except NoServer:
@@ -208,7 +197,7 @@ def pane_pids(tmux: Tmux, name: str) -> list[int]:
 
 
 def is_waiting(pane: Pane) -> bool:
-    """Whether *pane* has no program of an agent yet: its place is kept, or tmux is about to start one."""
+    """Whether *pane* has no agent program yet: it runs the placeholder, or tmux is about to start one."""
     words = processes.command_line(pane.pid)
     is_placed = words == list(PLACEHOLDER) or words[:3] == _WITH_PATH
     return is_placed or words[:1] == ["tmux"] or variable_files.is_launcher(words)
@@ -222,9 +211,9 @@ def start_program(
     environment: Mapping[str, str],
     working_directory: Path,
 ) -> Pane:
-    """Replace whatever runs in *pane* by *argv*; the pane with its new process.
+    """Replace the program of *pane* by *argv*. Returns the pane with its new process.
 
-    Neither *argv* nor *environment* is secret: tmux's message log shows them. For variables that may be,
+    *argv* and *environment* must not be secret: tmux's message log shows them. For secret variables
     *argv* is a `variable_files.launch_command`.
     """
     _check_folder(working_directory)
@@ -233,13 +222,13 @@ def start_program(
     replies = tmux.batch(
         pane.session_name,
         [
-            # The last program's title would speak for the next one.
+            # The last program's title would be read as the next one's.
             ["select-pane", "-t", pane.pane_id, "-T", ""],
             [*start, *variables.flags(environment), "--", *_program(argv, environment.get("PATH"))],
             ["display-message", "-p", "-t", pane.pane_id, panes.FORMAT],
         ],
-        # A new program gets a new buffer. A tmux server that looks in it for output of the old program, which
-        # a client did not get yet, crashes with every session. A pause discards that output.
+        # A new program gets a new buffer. A tmux server that searches it for undelivered output of the old
+        # program crashes with every session. A pause discards that output.
         before=[["refresh-client", "-t", name, "-A", f"{pane.pane_id}:pause"] for name in clients],
         after=[["refresh-client", "-t", name, "-A", f"{pane.pane_id}:continue"] for name in clients],
     )
@@ -264,7 +253,7 @@ def new_window(
 ) -> Pane:
     """Run *argv* in another window of the session, never at index 0 and without showing it.
 
-    Neither *argv* nor *environment* is secret, as in `start_program`.
+    *argv* and *environment* must not be secret, as in `start_program`.
     """
     _check_folder(working_directory)
     taken = {int(pane.window_index) for pane in panes_of(tmux, name)}
@@ -276,7 +265,7 @@ def new_window(
 
 
 def set_environment(tmux: Tmux, name: str, values: Mapping[str, str | None]) -> None:
-    """Set, or with None unset, variables that programs started later in the session will see."""
+    """Set (or with None unset) variables for programs that are started later in the session."""
     variables.check({variable: value for variable, value in values.items() if value is not None})
     target = ["set-environment", "-t", _target(name)]
     commands = [
@@ -288,17 +277,17 @@ def set_environment(tmux: Tmux, name: str, values: Mapping[str, str | None]) -> 
 
 
 def environment(tmux: Tmux, name: str) -> dict[str, str]:
-    """The session's own variables. What it only hides from the global environment is not among them."""
+    """The session's own variables, without global variables that it unsets."""
     return variables.parse(tmux.run("show-environment", "-s", "-t", _target(name)))
 
 
 def capture(tmux: Tmux, pane_id: str) -> "Screen":
-    """What the pane shows now."""
-    return panes.screen_of(*recorded(tmux, pane_id))
+    """The screen of the pane now."""
+    return panes.screen_of(*capture_raw(tmux, pane_id))
 
 
-def recorded(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
-    """The pane now, and what `capture-pane -p -e` prints of it; of a dead pane, what it showed last."""
+def capture_raw(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
+    """The pane now, and its `capture-pane -p -e` output; for a dead pane, its last screen."""
     text = tmux.run_all(
         [
             ["display-message", "-p", "-t", pane_id, panes.FORMAT],
@@ -312,26 +301,26 @@ def recorded(tmux: Tmux, pane_id: str) -> tuple[Pane, str]:
 
 
 def kill(tmux: Tmux, name: str) -> None:
-    """End the session, if it is there. Its programs get a hang-up and may outlive it."""
+    """End the session, if it exists. Its programs get SIGHUP and may outlive it."""
     _kill(tmux, ["kill-session", "-t", _target(name)], ["list-panes", "-s", "-t", _target(name)])
 
 
-def remove_own_server(tmux: Tmux) -> None:
-    """Remove the socket of a server that was made for one agent and has no session left. tmux leaves it."""
-    if client.is_for_one_agent(tmux.server) and not surfaces(tmux):
+def remove_server_socket(tmux: Tmux) -> None:
+    """Remove the socket of a one-agent server without sessions, which tmux leaves behind."""
+    if client.is_for_one_agent(tmux.server) and not pane_states(tmux):
         control_socket.socket_path(tmux.server).unlink(missing_ok=True)
 
 
 def kill_window(tmux: Tmux, window_id: str) -> None:
-    """End one window, if it is there. Its programs get a hang-up and may outlive it."""
+    """End one window, if it exists. Its programs get SIGHUP and may outlive it."""
     _kill(tmux, ["kill-window", "-t", window_id], ["list-panes", "-t", window_id])
 
 
 def _kill(tmux: Tmux, command: list[str], listing: list[str]) -> None:
-    """Run *command* on the panes that *listing* lists. All sessions and windows are killed here.
+    """Run the kill *command* for the panes in *listing*. All sessions and windows are killed here.
 
     A dead pane can crash tmux when its session is killed (`dead_panes`), and its hook may not have run yet.
-    The same reset as in the hook is therefore part of the same step as the kill.
+    So the hook's reset runs in the same step as the kill.
     """
     try:
         pane_ids = tmux.run(*listing, "-F", "#{pane_id}").splitlines()
@@ -346,33 +335,34 @@ def _kill(tmux: Tmux, command: list[str], listing: list[str]) -> None:
 
 
 def _target(name: str) -> str:
-    """Exactly this session. Without the colon a command that wants a window takes the likeliest session."""
+    """An exact target. Without the colon a command that expects a window matches names by prefix."""
     return f"={check_name(name)}:"
 
 
 def check_name(name: str) -> str:
-    """*name*, when tmux takes it as it is.
+    """Return *name* if tmux accepts it unchanged.
 
     Raises:
-        BadSessionName: It would be changed, or mean something else.
+        InvalidInput: `bad_session_name`: tmux would change it or interpret it as something else.
     """
     if not _NAME.fullmatch(name):
-        raise BadSessionName(
+        raise InvalidInput(
             f"{name!r} cannot name a tmux session: 1 to 200 characters, none of '.:#%\\' or control"
-            " characters, and not '$', '@', '=', '!', '{' or a space in front"
+            " characters, and not '$', '@', '=', '!', '{' or a space in front",
+            code="bad_session_name",
         )
     return name
 
 
 def _check_folder(folder: Path) -> None:
-    # tmux would start in the home folder and say nothing.
+    # tmux would silently start in the home folder.
     if not folder.is_dir():
         raise InvalidInput(f"working directory {folder} does not exist")
 
 
 def _program(argv: Sequence[str], path: str | None) -> list[str]:
-    """*argv* so that tmux executes it as it is, with that PATH (None: ours).
+    """A command that executes *argv* unchanged, with that PATH (None: ours).
 
-    tmux itself would take its client's or its own PATH, whichever client is quicker to attach.
+    tmux itself would use its client's or its own PATH, depending on which client attaches first.
     """
     return [*_WITH_PATH, path or client.search_path(), *argv]

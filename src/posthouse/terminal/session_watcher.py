@@ -1,4 +1,4 @@
-"""Which sessions a tmux server has, told when one comes or goes instead of asked again and again."""
+"""Watches the sessions of a tmux server by notifications instead of polling."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,77 +8,77 @@ from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
 
-#: A server that does not answer, or has none of ours yet, is asked again after this; twice as long each time.
+#: Exponential backoff while the server does not answer or has none of the expected sessions.
 _FIRST_RETRY_SECONDS = 0.1
 _LAST_RETRY_SECONDS = 30.0
 
 
-class Attendance:
-    """Keeps `sessions` true for one server, and calls *on_change* when they are others.
+class SessionWatcher:
+    """Keeps `sessions` current for one server, and calls *on_change* when they change.
 
-    tmux tells only clients of a session. *ours* are those that may be joined for it, and that are waited for
-    when they are not there; while none is, whoever learns that one may have been made calls `look`.
+    tmux notifies only clients of a session. *expected* returns the sessions to attach to, or to wait for.
+    While none of them exists, call `refresh` when one may have been made.
     """
 
     def __init__(
-        self, server: Server, *, ours: Callable[[], frozenset[str]], on_change: Callable[[], None]
+        self, server: Server, *, expected: Callable[[], frozenset[str]], on_change: Callable[[], None]
     ) -> None:
         self._server = server
-        self._ours = ours
+        self._expected = expected
         self._on_change = on_change
-        self._wanted = asyncio.Event()
-        #: None before the first look, and while the server does not answer.
+        self._refresh_requested = asyncio.Event()
+        #: None before the first check, and while the server does not answer.
         self.sessions: frozenset[str] | None = None
-        #: Set when the first look is over, whatever it found.
-        self.asked = asyncio.Event()
+        #: Set after the first check, whatever its result.
+        self.checked = asyncio.Event()
 
-    def look(self) -> None:
-        """Ask the server again, soon."""
-        self._wanted.set()
+    def refresh(self) -> None:
+        """Check the server again soon."""
+        self._refresh_requested.set()
 
     async def run(self) -> None:
-        """Attend until cancelled."""
+        """Watch until cancelled."""
         delay = _FIRST_RETRY_SECONDS
         while True:
-            self._wanted.clear()
+            self._refresh_requested.clear()
             try:
-                self._found(frozenset(await asyncio.to_thread(session.surfaces, Tmux(self._server))))
-                is_heard = await self._stay()
+                self._update(frozenset(await asyncio.to_thread(session.pane_states, Tmux(self._server))))
+                was_attached = await self._follow_expected()
             except PosthouseError:
-                # It may only be slow, or has just died; what was true is not known any more.
-                self._found(None)
-                is_heard = False
-            if is_heard or await self._is_wanted_within(self._patience(delay)):
+                # The server is slow or has ended, so its sessions are unknown.
+                self._update(None)
+                was_attached = False
+            if was_attached or await self._is_refresh_requested_within(self._wait_seconds(delay)):
                 delay = _FIRST_RETRY_SECONDS
             else:
                 delay *= 2
 
-    def _patience(self, delay: float) -> float | None:
-        """For how long to wait for a reason to look again; None for as long as it takes."""
+    def _wait_seconds(self, delay: float) -> float | None:
+        """Seconds until the next check without a request; None: no limit."""
         if self.sessions is None:
             return min(delay, _LAST_RETRY_SECONDS)
-        # A record is written before its session is made; one that does not come soon does not come by itself.
-        return delay if self._ours() and delay <= _LAST_RETRY_SECONDS else None
+        # A record is written before its session is made; a session that does not appear soon will not appear.
+        return delay if self._expected() and delay <= _LAST_RETRY_SECONDS else None
 
-    async def _is_wanted_within(self, seconds: float | None) -> bool:
+    async def _is_refresh_requested_within(self, seconds: float | None) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                return await self._wanted.wait()
+                return await self._refresh_requested.wait()
         except TimeoutError:
             return False
 
-    async def _stay(self) -> bool:
-        """Follow the server until the session that was joined for it ends; False when there is none to join.
+    async def _follow_expected(self) -> bool:
+        """Follow the server until the attached session ends; False when there is none to attach to.
 
         Raises:
             PosthouseError: The server does not answer.
         """
-        joined = min(self._ours() & (self.sessions or frozenset()), default=None)
+        joined = min(self._expected() & (self.sessions or frozenset()), default=None)
         if joined is None:
             return False
         client = await ControlClient.attach(self._server, joined, output=False)
         try:
-            client.watch_sessions(self.look)
+            client.watch_sessions(self.refresh)
             await self._follow(client)
         finally:
             await client.close()
@@ -89,16 +89,16 @@ class Attendance:
         try:
             while not ended.done():
                 listing = await client.command("list-sessions", "-F", "#{session_name}")
-                self._found(frozenset(listing.splitlines()))
-                wanted = asyncio.ensure_future(self._wanted.wait())
+                self._update(frozenset(listing.splitlines()))
+                wanted = asyncio.ensure_future(self._refresh_requested.wait())
                 await asyncio.wait({ended, wanted}, return_when=asyncio.FIRST_COMPLETED)
                 wanted.cancel()
-                self._wanted.clear()
+                self._refresh_requested.clear()
         finally:
             ended.cancel()
 
-    def _found(self, sessions: frozenset[str] | None) -> None:
-        self.asked.set()
+    def _update(self, sessions: frozenset[str] | None) -> None:
+        self.checked.set()
         if sessions != self.sessions:
             self.sessions = sessions
             self._on_change()

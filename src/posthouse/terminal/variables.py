@@ -1,11 +1,11 @@
-"""Environment variables on their way into tmux and out of it."""
+"""Environment variables as tmux arguments and from tmux output."""
 
 import re
 from collections.abc import Mapping
 
 from posthouse.errors import InvalidInput
 
-#: The kernel gives a program no longer string than this, name and `=` included.
+#: The kernel's limit for one variable, including name and `=`.
 _MAX_BYTES = 128 * 1024 - 1
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(
@@ -13,25 +13,21 @@ _ASSIGNMENT = re.compile(
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-
-
-class BadVariable(InvalidInput):
-    """No program could be started with this environment variable."""
-
-    code = "bad_variable"
+_BAD_VARIABLE = "bad_variable"
 
 
 def check(values: Mapping[str, str]) -> None:
-    """Refuse what a program could not be given.
+    """Check that the variables can be passed to a program.
 
     Raises:
-        BadVariable: A name is none, or a value is too long. The value is not in the message.
+        InvalidInput: `bad_variable`: a name is invalid, or a value is too long. The message omits the value.
     """
     for name, value in values.items():
         if not _NAME.fullmatch(name):
-            raise BadVariable(f"{name!r} cannot name an environment variable")
+            raise InvalidInput(f"{name!r} cannot name an environment variable", code=_BAD_VARIABLE)
         if len(f"{name}={value}".encode(errors="surrogateescape")) > _MAX_BYTES:
-            raise BadVariable(f"the value of {name} is longer than a program can be given (128 KB)")
+            message = f"the value of {name} is longer than a program can be given (128 KB)"
+            raise InvalidInput(message, code=_BAD_VARIABLE)
 
 
 def flags(values: Mapping[str, str]) -> list[str]:
@@ -41,9 +37,9 @@ def flags(values: Mapping[str, str]) -> list[str]:
 
 
 def parse(text: str) -> dict[str, str]:
-    """The variables that `show-environment -s` printed, without those it unsets.
+    """Parse the output of `show-environment -s`, without the variables it unsets.
 
-    Shell quoting is tmux's one form in which a newline in a value cannot pass for another variable.
+    Only in this format can a newline in a value not be mistaken for another variable.
     """
     found = _ASSIGNMENT.finditer(text)
     return {match["name"]: _ESCAPED.sub(r"\1", match["value"]) for match in found if match["name"]}

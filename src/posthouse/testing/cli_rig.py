@@ -10,7 +10,7 @@ from posthouse.testing import clis
 from posthouse.testing.model_api import ModelApi
 from posthouse.testing.waiting import wait_for
 from posthouse.tools import spool
-from posthouse.tools.tool import Exchange, Launch, Meaning, Permissions, Program, Report, Setup, Tool
+from posthouse.tools.tool import Exchange, HookReport, Launch, Permissions, Program, Setup, Tool, TurnSignal
 
 #: The tmux session that the CLI runs in.
 SESSION = "agent"
@@ -96,11 +96,11 @@ class CliAgent:
     def exchanges(self) -> list[Exchange]:
         return list(self.tool.exchanges(self.home, self.where))
 
-    def reports(self) -> list[Report]:
+    def reports(self) -> list[HookReport]:
         return [report for _, report in spool.read(self.spool)]
 
-    def meanings(self) -> list[Meaning | None]:
-        return [self.tool.meaning(report) for report in self.reports()]
+    def meanings(self) -> list[TurnSignal | None]:
+        return [self.tool.turn_signal(report) for report in self.reports()]
 
     def prompts(self) -> list[str]:
         """What the model was really asked, in order."""

@@ -10,19 +10,19 @@ from posthouse.mailbox import (
     ARCHIVE,
     INBOX,
     SENT,
-    Answer,
+    DeliveryStatus,
     Draft,
-    Filter,
     Flags,
+    MailFilter,
     Message,
     MessageNotFound,
-    Note,
     NotifyAuth,
     NotifyBlock,
+    OperatorNote,
     Party,
-    Reception,
-    Saved,
-    UnsupportedMail,
+    ReplyDraft,
+    SavedAttachment,
+    UnsupportedMailOperation,
 )
 from posthouse.mailbox.message import TransportName, preview
 
@@ -81,7 +81,7 @@ class FakeMailbox:
     def check(self) -> None:
         self._obey()
 
-    def find(self, wanted: Filter) -> list[Message]:
+    def find(self, wanted: MailFilter) -> list[Message]:
         self._obey()
         fitting = [one for one in reversed(self._messages.values()) if _fits(one, wanted)]
         return fitting[: wanted.limit]
@@ -96,8 +96,8 @@ class FakeMailbox:
     def thread(self, thread_ref: str, *, limit: int | None = None) -> list[Message]:
         return [one for one in self._messages.values() if one.thread_ref == thread_ref]
 
-    def receptions(self, message_ref: str) -> list[Reception]:
-        raise UnsupportedMail("this mailbox sees no other")
+    def delivery_status(self, message_ref: str) -> list[DeliveryStatus]:
+        raise UnsupportedMailOperation("this mailbox sees no other")
 
     def send(self, draft: Draft) -> Message:
         self._obey()
@@ -112,12 +112,12 @@ class FakeMailbox:
         )
         return self._messages[ref]
 
-    def post(self, note: Note) -> Message:
+    def post(self, note: OperatorNote) -> Message:
         self._obey()
         ref = self._keep(note.subject, note.body, box=INBOX, block=note.notify_block, auth=note.notify_auth)
         return self._messages[ref]
 
-    def reply(self, answer: Answer) -> Message:
+    def reply(self, answer: ReplyDraft) -> Message:
         parent = self._changed(answer.message_ref, read=True, answered=True)
         return self.send(
             Draft(to=(parent.sender.address,), subject=f"Re: {parent.subject}", body=answer.body)
@@ -134,8 +134,8 @@ class FakeMailbox:
     def archive(self, message_refs: Sequence[str]) -> list[Message]:
         return self.move(message_refs, ARCHIVE)
 
-    def save_attachment(self, message_ref: str, attachment_id: str, target: Path) -> Saved:
-        raise UnsupportedMail("this mailbox has no attachments")
+    def save_attachment(self, message_ref: str, attachment_id: str, target: Path) -> SavedAttachment:
+        raise UnsupportedMailOperation("this mailbox has no attachments")
 
     def search(self, words: str, *, box: str | None = None, limit: int = 20) -> list[Message]:
         self._obey()
@@ -195,7 +195,7 @@ class FakeMailbox:
             raise self.failure
 
 
-def _fits(one: Message, wanted: Filter) -> bool:
+def _fits(one: Message, wanted: MailFilter) -> bool:
     return (
         one.box == wanted.box
         and wanted.archived in (None, one.archived)

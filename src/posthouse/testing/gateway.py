@@ -12,29 +12,32 @@ from starlette.types import ASGIApp, Message, Scope
 from posthouse.agent.adapter import (
     AgentBusy,
     AgentGone,
-    Ending,
-    NoRawInput,
+    AgentStatus,
+    OnProgress,
     Prompt,
     PromptFailed,
+    PromptProgress,
+    PromptResult,
     RunningTurn,
-    Standing,
-    Step,
-    Tell,
-    unheard,
+    ignore_progress,
+    no_raw_input,
 )
 from posthouse.support import clock
-from posthouse.terminal.keys import Key, Literal_
+from posthouse.terminal.keys import Key, LiteralText
 from posthouse.terminal.screen import Surface, SurfaceState
-from posthouse.tools.tool import Exchange, Meaning
-from posthouse.tracking.observation import Ended, Heard, Sight
+from posthouse.tools.tool import Exchange, TurnSignal
+from posthouse.tracking.observation import EndedTurn, HookReport, Observation
 
 Outcome = Literal["success", "interrupted", "error"]
 _TEST = {"source": "test"}
-_STEPS_HEADLESS = (Step(stage="submitted", evidence=_TEST), Step(stage="acknowledged", evidence=_TEST))
+_STEPS_HEADLESS = (
+    PromptProgress(stage="submitted", evidence=_TEST),
+    PromptProgress(stage="acknowledged", evidence=_TEST),
+)
 _STEPS_TYPED = (
-    Step(stage="typed", evidence=_TEST),
-    Step(stage="submitted", evidence=_TEST),
-    Step(stage="acknowledged", evidence=_TEST),
+    PromptProgress(stage="typed", evidence=_TEST),
+    PromptProgress(stage="submitted", evidence=_TEST),
+    PromptProgress(stage="acknowledged", evidence=_TEST),
 )
 
 
@@ -43,8 +46,8 @@ class FakeAgent:
 
     def __init__(self, *, is_headless: bool = True) -> None:
         self._is_headless = is_headless
-        self._standing = Standing(connectivity="unavailable", eligibility="unknown", detail="not started")
-        self._sight: Sight | None = None
+        self._standing = AgentStatus(connectivity="unavailable", eligibility="unknown", detail="not started")
+        self._sight: Observation | None = None
         self._on_change: Callable[[], None] = lambda: None
         self._is_ready = asyncio.Event()
         self._is_ready.set()
@@ -58,7 +61,7 @@ class FakeAgent:
         #: For each of them, whether it was allowed into a working agent's own queue.
         self.received_while_busy: list[bool] = []
         #: Every sequence of raw keys that reached it.
-        self.pressed: list[tuple[Literal_ | Key, ...]] = []
+        self.pressed: list[tuple[LiteralText | Key, ...]] = []
         #: What raw keys do to its screen.
         self.on_press: Callable[[], None] = lambda: None
         #: A TUI's own record of its conversation.
@@ -80,18 +83,18 @@ class FakeAgent:
         return self._is_headless
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> AgentStatus:
         return self._standing
 
     @property
-    def sight(self) -> Sight | None:
+    def observation(self) -> Observation | None:
         return self._sight
 
     def appear(self, instance_id: str = "one", *, is_known: bool = True) -> None:
         """Be there, as that instance; a TUI shows an empty composer."""
         self._sight = None if self._is_headless else _shown("ready")
         self._stand(
-            Standing(
+            AgentStatus(
                 connectivity="connected", eligibility="ready", instance_id=instance_id, is_known=is_known
             )
         )
@@ -102,22 +105,22 @@ class FakeAgent:
         *,
         composer: str | None = "",
         dialog: str | None = None,
-        ended: Ended | None = None,
+        ended: EndedTurn | None = None,
         **more: Any,
     ) -> None:
         """Show that on the screen, as a TUI; *more* are other fields of a surface."""
         self._sight = _shown(state, composer=composer, dialog=dialog, ended=ended, **more)
         self._on_change()
 
-    def hear(self, meaning: Meaning, at: datetime) -> None:
+    def hear(self, meaning: TurnSignal, at: datetime) -> None:
         """Let a hook report in, as a TUI."""
         assert self._sight is not None
-        self._sight = replace(self._sight, heard=Heard(meaning=meaning, at=at))
+        self._sight = replace(self._sight, hook_report=HookReport(meaning=meaning, at=at))
         self._on_change()
 
     def vanish(self, detail: str = "it ended") -> None:
-        self._sight = None if self._is_headless else Sight(reach="program_ended", detail=detail)
-        self._stand(Standing(connectivity="unavailable", eligibility="unknown", detail=detail))
+        self._sight = None if self._is_headless else Observation(reach="program_ended", detail=detail)
+        self._stand(AgentStatus(connectivity="unavailable", eligibility="unknown", detail=detail))
 
     def be_busy(self) -> None:
         """Take no prompt until `be_ready`."""
@@ -145,7 +148,7 @@ class FakeAgent:
     async def open(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
 
-    async def look(self) -> Standing:
+    async def refresh(self) -> AgentStatus:
         return self._standing
 
     async def wait_ready(self) -> None:
@@ -155,20 +158,22 @@ class FakeAgent:
         if self._standing.connectivity == "unavailable":
             raise AgentGone(self._standing.detail)
 
-    async def carry_out(self, prompt: Prompt, *, while_busy: bool = False, tell: Tell = unheard) -> None:
+    async def execute(
+        self, prompt: Prompt, *, while_busy: bool = False, on_progress: OnProgress = ignore_progress
+    ) -> None:
         self._require(prompt)
         self.received.append(prompt)
         self.received_while_busy.append(while_busy)
         if isinstance(self.failure, AgentBusy):
             self._fail_if_told()
         for step in self._steps():
-            tell(step)
+            on_progress(step)
         if not self._is_headless and self.failure is None:
             self._take(prompt)
         if self._is_held:
             await self._last()
         if self._is_headless:
-            tell(self._ending())
+            on_progress(self._ending())
         self._fail_if_told()
 
     def _require(self, prompt: Prompt) -> None:
@@ -200,22 +205,22 @@ class FakeAgent:
     def _forget_turn(self) -> None:
         self._turn = None
 
-    def _steps(self) -> Sequence[Step]:
+    def _steps(self) -> Sequence[PromptProgress]:
         if self._is_headless:
             return _STEPS_HEADLESS
         # What a TUI did not take was typed all the same.
         return _STEPS_TYPED if self.failure is None else _STEPS_TYPED[:1]
 
-    def _ending(self) -> Ending:
+    def _ending(self) -> PromptResult:
         if isinstance(self.failure, _Interrupted):
-            return Ending(outcome="interrupted", evidence=_TEST, error=str(self.failure))
+            return PromptResult(outcome="interrupted", evidence=_TEST, error=str(self.failure))
         if self.failure is not None:
-            return Ending(outcome="failed", evidence=_TEST, error=str(self.failure))
-        return Ending(outcome="completed", evidence=_TEST, answer=self.answer, usage=self.usage)
+            return PromptResult(outcome="failed", evidence=_TEST, error=str(self.failure))
+        return PromptResult(outcome="completed", evidence=_TEST, answer=self.answer, usage=self.usage)
 
-    async def press(self, parts: Sequence[Literal_ | Key]) -> None:
+    async def send_keys(self, parts: Sequence[LiteralText | Key]) -> None:
         if self._is_headless:
-            raise NoRawInput
+            raise no_raw_input()
         self.pressed.append(tuple(parts))
         self._fail_if_told()
         self.on_press()
@@ -223,11 +228,11 @@ class FakeAgent:
     async def running_turn(self) -> RunningTurn | None:
         return self._turn
 
-    async def end_of(self, turn_id: str) -> Ending | None:
+    async def turn_result(self, turn_id: str) -> PromptResult | None:
         if turn_id not in self.left_turns:
             return None
         await self._left_ended.wait()
-        return Ending(outcome=self.left_turns[turn_id], evidence=_TEST)
+        return PromptResult(outcome=self.left_turns[turn_id], evidence=_TEST)
 
     async def exchanges(self) -> Sequence[Exchange]:
         return tuple(self.transcript)
@@ -249,7 +254,7 @@ class FakeAgent:
             failure, self.failure = self.failure, None
             raise failure
 
-    def _stand(self, standing: Standing) -> None:
+    def _stand(self, standing: AgentStatus) -> None:
         self._standing = standing
         self._on_change()
 
@@ -263,12 +268,12 @@ def _shown(
     *,
     composer: str | None = "",
     dialog: str | None = None,
-    ended: Ended | None = None,
+    ended: EndedTurn | None = None,
     **more: Any,
-) -> Sight:
+) -> Observation:
     surface = Surface(state=state, evidence=("the test says so",), composer=composer, dialog=dialog, **more)
-    return Sight(
-        reach="screen", pane_id="%1", pane_pid=42, surface=surface, text=f"a {state} screen", ended=ended
+    return Observation(
+        reach="screen", pane_id="%1", pane_pid=42, surface=surface, text=f"a {state} screen", ended_turn=ended
     )
 
 

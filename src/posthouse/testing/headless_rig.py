@@ -10,7 +10,7 @@ from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
 from posthouse.testing.cli_rig import SESSION, CliAgent, Place, Subject
 from posthouse.testing.waiting import LIMIT_SECONDS
-from posthouse.tools.tool import Chat, Permissions, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn, Permissions
 from posthouse.turns import runner
 from posthouse.turns.folder import Run
 from posthouse.turns.state import TurnState
@@ -46,7 +46,7 @@ class HeadlessAgent(CliAgent):
             role_text=wishes.get("role", ""),
             permissions=wishes.get("permissions", self.subject.launch.permissions),
         )
-        turn = TurnOrder(
+        turn = HeadlessTurn(
             prompt=prompt,
             chat=chat,
             model=wishes.get("model", self.subject.turn_model),

@@ -8,7 +8,7 @@ from posthouse.mailbox import Transport
 from posthouse.mailbox.filesystem import create_root, register_mailbox
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox, open_mailbox
-from posthouse.mailbox.filesystem.registration import Wish
+from posthouse.mailbox.filesystem.registration import RegistrationRequest
 
 
 class Office(Protocol):
@@ -26,7 +26,8 @@ class FilesystemOffice:
 
     def mailbox(self, name: str) -> FilesystemMailbox:
         address, principal = address_of(name), f"HOUMAO-{name}"
-        register_mailbox.register(self.root, Wish(address=address, owner_principal_id=principal))
+        request = RegistrationRequest(address=address, owner_principal_id=principal)
+        register_mailbox.register(self.root, request)
         return open_mailbox(self.root.path, address=address, principal_id=principal)
 
 

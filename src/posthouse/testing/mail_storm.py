@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from posthouse.mailbox import Draft, Filter
+from posthouse.mailbox import Draft, MailFilter
 from posthouse.mailbox.filesystem import open_root
 from posthouse.mailbox.filesystem.mailbox import open_mailbox
 from posthouse.testing.mail import FilesystemOffice, address_of
@@ -120,7 +120,7 @@ def _count(office: FilesystemOffice, folder: Path, senders: int, killed: int) ->
 
 
 def _refs(office: FilesystemOffice, name: str, box: str) -> list[str]:
-    return [message.message_ref for message in office.mailbox(name).find(Filter(box=box))]
+    return [message.message_ref for message in office.mailbox(name).find(MailFilter(box=box))]
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 from posthouse.sessions.session import Session
 
 
-class NoCompanions:
+class NoSessionHooks:
     """No mailbox, no turn and no gateway to open or end with a session."""
 
     def open_mailbox(self, made: Session) -> None: ...

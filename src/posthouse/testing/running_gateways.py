@@ -14,7 +14,7 @@ from posthouse.contracts import manifest as m
 from posthouse.events.journal import Journal
 from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
-from posthouse.gateway.notifications.dispatcher import surroundings_of
+from posthouse.gateway.notifications.dispatcher import context_of
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
@@ -97,7 +97,7 @@ async def opened(
         journal=Journal(root / gf.EVENTS),
         publisher=Publisher(session, attach, binding, log),
         log=log,
-        tell_as=surroundings_of(session),
+        notification_context=context_of(session),
         open_mailbox=lambda binding: there,
     )
     await gateway.start()
@@ -122,14 +122,14 @@ def serving(folder: Path, agent: Callable[[], FakeAgent], *, host: gf.Host = "12
     session = session_in(folder)
     listener = bind(host, 0)
     binding = Binding(host=host, port=listener.getsockname()[1])
-    shown = None if host == "127.0.0.1" else token.provide(session.gateway_root)
+    shown = None if host == "127.0.0.1" else token.load_or_create(session.gateway_root)
     is_up = threading.Event()
     stops: list[Callable[[], object]] = []
 
     async def serve() -> None:
         log = open_log(session.gateway_root / gf.LOG)
         async with opened(session, agent(), binding) as gateway:
-            server = Server(app.build(gateway, shown), log, on_stop=gateway.operations.audience.end)
+            server = Server(app.build(gateway, shown), log, on_stop=gateway.operations.readers.stop)
             loop = asyncio.get_running_loop()
             loop.set_exception_handler(lambda _, what: log.error("loop", exc_info=what.get("exception")))
             stops.append(lambda: loop.call_soon_threadsafe(server.stop))

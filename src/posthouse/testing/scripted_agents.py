@@ -12,7 +12,7 @@ from posthouse.clients.gateway import GatewayClient
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway_lifecycle import attach
 from posthouse.gateway_lifecycle.attach import AttachResult
-from posthouse.gateway_lifecycle.session_hooks import Companions
+from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.launch_files import ManagedBy
@@ -132,4 +132,5 @@ def house_in(folder: Path, server: Server) -> House:
     """A house below *folder*, empty."""
     roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
     registry = Registry(roots.registry)
-    return House(agents=Agents(roots, registry, server, Companions()), registry=registry, folder=folder)
+    agents = Agents(roots, registry, server, GatewaySessionHooks())
+    return House(agents=agents, registry=registry, folder=folder)

@@ -22,7 +22,7 @@ from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts import names
 from posthouse.contracts import server_files as cf
 from posthouse.server.http import app
-from posthouse.server.service import Coordination
+from posthouse.server.service import ServerService
 from posthouse.sessions.agents import Agents
 from posthouse.support import clock, files
 from posthouse.testing.waiting import wait_for
@@ -65,7 +65,7 @@ def ask(
 class Served:
     """A server that listens."""
 
-    coordination: Coordination
+    service: ServerService
     base_url: str
     log: logging.Logger = field(default_factory=lambda: logging.getLogger("coordination-test"))
 
@@ -87,7 +87,7 @@ def serving(agents: Agents, *, port: int = 0) -> Iterator[Served]:
     root = files.private_folder(agents.roots.runtime / cf.SERVERS / f"127.0.0.1-{port}")
     log = logging.getLogger("coordination-test")
     is_up = threading.Event()
-    made: list[tuple[asyncio.AbstractEventLoop, Coordination]] = []
+    made: list[tuple[asyncio.AbstractEventLoop, ServerService]] = []
 
     async def serve() -> None:
         instance = wire.ServerInstance(
@@ -96,9 +96,9 @@ def serving(agents: Agents, *, port: int = 0) -> Iterator[Served]:
             server_root=str(root),
             started_at_utc=clock.iso_seconds(clock.now()),
         )
-        coordination = Coordination(agents, instance, log)
+        coordination = ServerService(agents, instance, log)
         made.append((asyncio.get_running_loop(), coordination))
-        server = Server(app.build(coordination), log, on_stop=coordination.operations.audience.end)
+        server = Server(app.build(coordination), log, on_stop=coordination.operations.event_readers.stop)
         await coordination.open()
         serving = asyncio.create_task(server.listen(listener))
         is_up.set()
@@ -112,7 +112,7 @@ def serving(agents: Agents, *, port: int = 0) -> Iterator[Served]:
     try:
         if not is_up.wait(_LIMIT_SECONDS):
             raise TimeoutError("the server did not start")
-        yield Served(coordination=made[0][1], base_url=f"http://127.0.0.1:{port}")
+        yield Served(service=made[0][1], base_url=f"http://127.0.0.1:{port}")
     finally:
         loop, coordination = made[0]
         loop.call_soon_threadsafe(coordination.stopping.set)

@@ -13,7 +13,7 @@ from posthouse.contracts import manifest as m
 from posthouse.contracts import registry as r
 from posthouse.contracts import strict
 from posthouse.gateway_lifecycle import gateway_lock, mailbox
-from posthouse.gateway_lifecycle.session_hooks import Companions
+from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
 from posthouse.sessions import mailbox_binding, registry
 from posthouse.sessions import session as sessions
 from posthouse.sessions.agents import Agents
@@ -43,7 +43,7 @@ class Fronted:
 def agents_in(folder: Path) -> Agents:
     """Nobody yet; no tmux server is there to be asked."""
     roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
-    return Agents(roots, Registry(roots.registry), Server(str(folder / "no-tmux")), Companions())
+    return Agents(roots, Registry(roots.registry), Server(str(folder / "no-tmux")), GatewaySessionHooks())
 
 
 def register(session: Session, agents: Agents) -> Session:
@@ -78,14 +78,14 @@ def record_of(session: Session) -> r.Record:
 
 def give_mailbox(session: Session, agents: Agents) -> Session:
     """*session* with a mailbox of its own below the roots."""
-    owner = mailbox_binding.Owner(
+    owner = mailbox_binding.MailboxOwner(
         agent_name=session.agent_name,
         default_root=agents.roots.mailbox,
         working_directory=agents.roots.mailbox,
     )
-    wish = mailbox_binding.Declared(transport="filesystem")
+    wish = mailbox_binding.MailboxDeclaration(transport="filesystem")
     binding = mailbox_binding.resolve(wish, owner, moment=clock.now())
-    mailbox.provide(session, binding)
+    mailbox.ensure_mailbox(session, binding)
     return mailbox_binding.bind(session, binding, agents.registry)
 
 

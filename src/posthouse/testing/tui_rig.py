@@ -1,4 +1,4 @@
-"""A real CLI's TUI in a real tmux, typed into by the product's own hands."""
+"""A real CLI's TUI in a real tmux, typed into by the product."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,7 +9,7 @@ from typing import TypeVar
 from posthouse.terminal import keys, session, variable_files
 from posthouse.terminal.client import Tmux
 from posthouse.terminal.control import ControlClient
-from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.terminal.delivery import Delivery, PaneWriter
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Surface
 from posthouse.testing.cli_rig import SESSION, CliAgent, Place, Subject
@@ -61,32 +61,32 @@ class TuiAgent(CliAgent):
             environment=self.environment(program),
             working_directory=self.where,
         )
-        assert self.use(lambda typist: typist.wait_ready(LIMIT_SECONDS)).state == "ready"
+        assert self.use(lambda writer: writer.wait_ready(LIMIT_SECONDS)).state == "ready"
         return self._pane
 
     @asynccontextmanager
-    async def hands(self) -> AsyncIterator[Typist]:
-        """A typist of the pane."""
+    async def pane_writer(self) -> AsyncIterator[PaneWriter]:
+        """A writer of the pane."""
         assert self._pane is not None
         client = await ControlClient.attach(self.place.server, SESSION, output=True)
         try:
             lock = self.place.folder / "pane.lock"
-            yield Typist(client, self._pane.pane_id, self.tool, lock_path=lock)
+            yield PaneWriter(client, self._pane.pane_id, self.tool, lock_path=lock)
         finally:
             await client.close()
 
-    def use(self, work: Callable[[Typist], Awaitable[Result]]) -> Result:
-        """Do *work* with a typist of the pane."""
+    def use(self, work: Callable[[PaneWriter], Awaitable[Result]]) -> Result:
+        """Do *work* with a writer of the pane."""
 
         async def run() -> Result:
-            async with self.hands() as typist:
-                return await work(typist)
+            async with self.pane_writer() as writer:
+                return await work(writer)
 
         return asyncio.run(run())
 
     def deliver(self, prompt: str) -> Delivery:
         """Type *prompt*; the transcript and the hook acknowledge it."""
-        wanted, told = self.tool.guard(prompt).strip(), self._submitted()
+        wanted, told = self.tool.escape_prompt(prompt).strip(), self._submitted()
 
         def acknowledged() -> bool:
             return self._submitted() > told and [each.prompt.strip() for each in self.exchanges()[-1:]] == [
@@ -94,7 +94,7 @@ class TuiAgent(CliAgent):
             ]
 
         delivery = self.use(
-            lambda typist: submitted(typist, lambda: typist.submit(prompt, acknowledged=acknowledged))
+            lambda writer: submitted(writer, lambda: writer.submit(prompt, acknowledged=acknowledged))
         )
         if delivery.outcome != "refused":
             self._last = wanted
@@ -102,7 +102,7 @@ class TuiAgent(CliAgent):
 
     def command(self, words: str) -> None:
         """Type a command of the CLI's own, of which neither transcript nor hook tells."""
-        delivery = self.use(lambda typist: typist.submit(words, acknowledged=lambda: True))
+        delivery = self.use(lambda writer: writer.submit(words, acknowledged=lambda: True))
         assert delivery.outcome == "submitted", delivery
 
     def answered(self) -> None:
@@ -122,62 +122,62 @@ class TuiAgent(CliAgent):
 
     def accept(self, dialog: str) -> None:
         """Take what *dialog* offers first."""
-        self.use(lambda typist: _enter_while(typist, lambda surface: surface.dialog == dialog))
+        self.use(lambda writer: _enter_while(writer, lambda surface: surface.dialog == dialog))
 
     def leave(self, command: str) -> None:
         """End the program as a person does, by a command; return when it has ended."""
 
-        async def act(typist: Typist) -> None:
-            await typist.press(keys.parse(command, literal=True))
-            await until(typist, lambda surface: surface.composer == command)
-            await _enter_while(typist, lambda surface: surface.composer == command)
-            await until(typist, lambda surface: surface.state == "exited")
+        async def act(writer: PaneWriter) -> None:
+            await writer.press(keys.parse(command, literal=True))
+            await until(writer, lambda surface: surface.composer == command)
+            await _enter_while(writer, lambda surface: surface.composer == command)
+            await until(writer, lambda surface: surface.state == "exited")
 
         self.use(act)
 
     def until(self, *states: str) -> Surface:
         """Wait for one of *states*."""
-        return self.use(lambda typist: until(typist, lambda surface: surface.state in states))
+        return self.use(lambda writer: until(writer, lambda surface: surface.state in states))
 
     def until_asked(self, dialog: str) -> Surface:
         """Wait for *dialog*; the title may tell of it before it is painted."""
-        return self.use(lambda typist: until(typist, lambda surface: surface.dialog == dialog))
+        return self.use(lambda writer: until(writer, lambda surface: surface.dialog == dialog))
 
     def interrupt(self) -> bool:
-        return self.use(lambda typist: typist.interrupt())
+        return self.use(lambda writer: writer.interrupt())
 
     def press(self, sequence: str) -> None:
-        self.use(lambda typist: typist.press(keys.parse(sequence)))
+        self.use(lambda writer: writer.press(keys.parse(sequence)))
 
     def stop(self) -> None:
         """End the session; whether that ends all that ran in it, tests tell."""
         session.kill(self._tmux, SESSION)
 
 
-async def until(typist: Typist, condition: Callable[[Surface], bool]) -> Surface:
+async def until(writer: PaneWriter, condition: Callable[[Surface], bool]) -> Surface:
     """Wait for a surface that meets *condition*."""
     async with limited():
-        while not condition(surface := await typist.surface()):
+        while not condition(surface := await writer.surface()):
             await asyncio.sleep(_POLL_SECONDS)
     return surface
 
 
-async def submitted(typist: Typist, submit: Callable[[], Awaitable[Delivery]]) -> Delivery:
+async def submitted(writer: PaneWriter, submit: Callable[[], Awaitable[Delivery]]) -> Delivery:
     """What became of *submit*, again while the agent is busy: a CLI looks ready for a moment before it is."""
     async with limited():
         while (delivery := await submit()).outcome == "refused" and delivery.reason in _BUSY:
-            await typist.wait_ready(LIMIT_SECONDS)
+            await writer.wait_ready(LIMIT_SECONDS)
     return delivery
 
 
-async def _enter_while(typist: Typist, holds: Callable[[Surface], bool]) -> None:
+async def _enter_while(writer: PaneWriter, holds: Callable[[Surface], bool]) -> None:
     """Press Enter until *holds* no longer does: a CLI may lose one that comes right after it painted."""
     loop = asyncio.get_running_loop()
     pressed_at = loop.time() - _LOST_SECONDS
 
     async with limited():
-        while holds(await typist.surface()):
+        while holds(await writer.surface()):
             if loop.time() - pressed_at >= _LOST_SECONDS:
-                await typist.press(keys.parse("<[Enter]>"))
+                await writer.press(keys.parse("<[Enter]>"))
                 pressed_at = loop.time()
             await asyncio.sleep(_POLL_SECONDS)

@@ -1,7 +1,7 @@
-"""What is particular to one agent CLI, one folder each.
+"""Adapters for agent CLIs, one folder each.
 
-`load` gives a tool (`tool.Tool`) by its name, `load_decoder` its event stream (`decoder.Decoder`);
-each imports only what it gives. A folder has `profile.py` with `TOOL`, and `events.py`.
+`load` returns a tool (`tool.Tool`) by name, `load_decoder` its event stream decoder (`decoder.Decoder`).
+Each imports only the module it returns. A folder has `profile.py` with `TOOL`, and `events.py`.
 """
 
 import importlib
@@ -15,35 +15,29 @@ if TYPE_CHECKING:
     from posthouse.tools.decoder import Decoder
     from posthouse.tools.tool import Tool
 
-#: Every tool that can be launched, in the order they are shown.
+#: Every tool that can be launched, in display order.
 NAMES = ("claude", "codex", "gemini", "scripted")
-
-
-class UnknownTool(InvalidInput):
-    """No such agent CLI."""
-
-    code = "unknown_tool"
 
 
 def load(name: str) -> "Tool":
     """The tool called *name*.
 
     Raises:
-        UnknownTool: There is none.
+        InvalidInput: Unknown tool.
     """
     return cast("Tool", _module(name, "profile").TOOL)
 
 
 def load_decoder(name: str) -> "Decoder":
-    """The event stream of the tool called *name*.
+    """The event stream decoder of the tool called *name*.
 
     Raises:
-        UnknownTool: There is none.
+        InvalidInput: Unknown tool.
     """
     return cast("Decoder", _module(name, "events"))
 
 
 def _module(name: str, part: str) -> "ModuleType":
     if name not in NAMES:
-        raise UnknownTool(f"tool {name!r} is not known; there is {', '.join(NAMES)}")
+        raise InvalidInput(f"unknown tool {name!r}: expected one of {', '.join(NAMES)}", code="unknown_tool")
     return importlib.import_module(f"posthouse.tools.{name}.{part}")

@@ -1,4 +1,4 @@
-"""A captured row, character by character with its style: CLIs say much by dim and bold alone. Pure."""
+"""A captured row as styled characters: CLIs mark much by dim and bold alone. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from posthouse.terminal.screen import ESCAPE
 
 
 class Cell(NamedTuple):
-    """One character and how it is shown."""
+    """One character and its style."""
 
     character: str
     is_bold: bool = False
     is_dim: bool = False
     is_reverse: bool = False
-    #: The numbers that set the foreground, for example `38;5;1` or `31`; "" for the terminal's own.
+    #: SGR parameters of the foreground, for example `38;5;1` or `31`; "" for the default colour.
     colour: str = ""
 
 
@@ -28,23 +28,23 @@ def _cells(row: str) -> Iterator[Cell]:
     for escape in ESCAPE.finditer(row):
         yield from (style._replace(character=each) for each in row[position : escape.start()])
         if escape[1] is not None:
-            style = _restyled(style, escape[1])
+            style = _apply_sgr(style, escape[1])
         position = escape.end()
     yield from (style._replace(character=each) for each in row[position:])
 
 
-def _restyled(style: Cell, numbers: str) -> Cell:
+def _apply_sgr(style: Cell, numbers: str) -> Cell:
     codes = re.split("[;:]", numbers)
     while codes:
         code = codes.pop(0)
         if code in ("38", "48", "58"):
-            # The numbers behind belong to the colour, and tmux gives each colour a sequence of its own.
+            # The parameters that follow belong to the colour; tmux emits each colour as a separate sequence.
             return style._replace(colour=numbers) if code == "38" else style
-        style = _after(style, int(code or 0))
+        style = _apply_code(style, int(code or 0))
     return style
 
 
-def _after(style: Cell, code: int) -> Cell:
+def _apply_code(style: Cell, code: int) -> Cell:
     match code:
         case 0:
             return Cell("")

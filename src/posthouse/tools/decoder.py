@@ -1,20 +1,20 @@
-"""The contract of a headless event stream, standard library only: the bridge decodes with it."""
+"""Protocol of a headless event stream decoder. Standard library only: the bridge uses it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from posthouse.contracts.events import Decoded, Provider
+from posthouse.contracts.events import DecodedRecord, Provider
 
 
 class Decoder(Protocol):
-    """Reads one provider's stream. A tool's `events` module is one."""
+    """Decodes one provider's stream. A tool's `events` module implements it."""
 
     @property
     def PROVIDER(self) -> Provider:
-        """Whose words the stream speaks."""
+        """The provider whose format the stream has."""
 
-    def decode(self, record: Mapping[str, Any]) -> Sequence[Decoded]:
-        """What one JSON object of the stream means. Pure."""
+    def decode(self, record: Mapping[str, Any]) -> Sequence[DecodedRecord]:
+        """The canonical events of one JSON object of the stream. Pure."""
 
     def session_id(self, record: Mapping[str, Any]) -> str | None:
-        """The provider's conversation id, where *record* tells it."""
+        """The provider's conversation id, if *record* has one."""

@@ -1,52 +1,46 @@
-"""What all guards share: prompts that a terminal takes for text, words that are no options. Pure."""
+"""Validation of prompts and arguments, shared by all tools. Pure."""
 
 import re
 
 from posthouse.errors import InvalidInput
-from posthouse.tools.tool import UnsafePrompt
+from posthouse.tools.tool import unsafe_prompt
 
 _MAX_CHARS = 1_000_000
-# Escape would end the bracketed paste, and everything behind it would be keys.
+# Escape would end the bracketed paste; the rest would be read as keys.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class LooksLikeOption(InvalidInput):
-    """The CLI would take a caller's word for one of its own options."""
-
-    code = "looks_like_option"
-
-
-def no_option(word: str, what: str) -> str:
-    """*word*, which a caller gave as *what*.
+def reject_option(value: str, kind: str) -> str:
+    """*value*, a caller's argument of the given *kind*.
 
     Raises:
-        LooksLikeOption: It could switch off what guards the agent.
+        InvalidInput: It looks like an option, which could disable the agent's safeguards.
     """
-    if word.startswith("-"):
-        raise LooksLikeOption(f"{word!r} is no {what}: it begins with '-', as options do")
-    return word
+    if value.startswith("-"):
+        raise InvalidInput(f"invalid {kind} {value!r}: it must not begin with '-'", code="looks_like_option")
+    return value
 
 
-def typeable(prompt: str) -> str:
-    """*prompt* with plain newlines and none at its end.
+def normalize_prompt(prompt: str) -> str:
+    """*prompt* with LF newlines and none at its end.
 
     Raises:
-        UnsafePrompt: It is blank, too long, holds control characters or is not valid Unicode.
+        InvalidInput: It is blank, too long, holds control characters or is not valid Unicode.
     """
     text = prompt.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     if not text.strip():
-        raise UnsafePrompt("the prompt is empty: send some text")
+        raise unsafe_prompt("the prompt is empty: send some text")
     if len(text) > _MAX_CHARS:
-        raise UnsafePrompt(f"the prompt has {len(text)} characters, at most {_MAX_CHARS} can be typed")
+        raise unsafe_prompt(f"the prompt has {len(text)} characters: the limit is {_MAX_CHARS}")
     if found := _CONTROL.search(text):
-        raise UnsafePrompt(
-            f"the prompt holds the control character U+{ord(found.group()):04X} at position "
-            f"{found.start()}: remove it, a terminal would take it for a key"
+        raise unsafe_prompt(
+            f"the prompt contains the control character U+{ord(found.group()):04X} at position "
+            f"{found.start()}: remove it, a terminal would read it as a key"
         )
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UnsafePrompt(
+        raise unsafe_prompt(
             f"the prompt is not valid Unicode at position {error.start}: remove the lone surrogate"
         ) from None
     return text

@@ -1,4 +1,4 @@
-"""What the event streams of all providers have in common. Standard library only."""
+"""Helpers shared by the event stream decoders. Standard library only."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _LINE_CHARS = 240
 
 
 def session_id(record: Mapping[str, Any]) -> str | None:
-    """The conversation id that *record* carries, wherever a provider may put it."""
+    """The conversation id in *record*, from any of the places that providers use."""
     found = _first_text(record, _ID_KEYS)
     if found:
         return found
@@ -33,7 +33,7 @@ def session_id(record: Mapping[str, Any]) -> str | None:
 
 
 def usage(value: object) -> dict[str, Any] | None:
-    """Token counts under the shared names; a mapping with none of those is returned as it is."""
+    """Token counts under the shared names; a mapping without any of them is returned unchanged."""
     if not isinstance(value, Mapping):
         return None
     renamed = {_USAGE_ALIASES.get(key, key): amount for key, amount in value.items()}
@@ -43,9 +43,9 @@ def usage(value: object) -> dict[str, Any] | None:
 
 
 def one_line(value: object) -> str:
-    """*value* for a person, in one line of bounded length."""
+    """*value* for display: one line of bounded length."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    # Far more than a line can hold, and a huge result is not split word by word.
+    # Bounds the work: a huge result is not split word by word.
     flat = " ".join(text[: _LINE_CHARS * 8].split())
     return flat if len(flat) <= _LINE_CHARS else flat[: _LINE_CHARS - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""A CLI's files of settings: JSON objects, read strictly."""
+"""Settings files of a CLI: JSON objects, read strictly."""
 
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,16 @@ _MAX_BYTES = 32 << 20
 
 
 class BadSettings(Conflict):
-    """A file of settings can't be read; nothing was changed."""
+    """A settings file can't be read; nothing was changed."""
 
     code = "bad_settings"
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The JSON object in *path*; empty without the file.
+    """The JSON object in *path*; empty if there is no file.
 
     Raises:
-        BadSettings: It holds something else.
+        BadSettings: The file is not a JSON object.
     """
     try:
         with untrusted_files.open_file(path, follow=True) as stream:
@@ -34,10 +34,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def section(content: dict[str, Any], key: str, path: Path) -> dict[str, Any]:
-    """The object under *key*; empty without one.
+    """The object under *key*; empty if there is none.
 
     Raises:
-        BadSettings: Something else is there.
+        BadSettings: The value is not an object.
     """
     found = content.get(key, {})
     if not isinstance(found, dict):

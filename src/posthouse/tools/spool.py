@@ -1,7 +1,7 @@
-"""Where an agent's hooks report in: one small file per event, in a folder of the session.
+"""The hook spool: a folder of the session where an agent's hooks write one small file per event.
 
-A report is written by a shell command that the CLI runs, so it needs neither a gateway nor Python, and
-it waits there while no gateway lives. It appears whole: written beside its place and renamed.
+The CLI runs a shell command that writes the report, so it needs neither a gateway nor Python. Reports
+stay there until a gateway reads them. Each is written to a temporary file and renamed.
 """
 
 import shlex
@@ -9,39 +9,39 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from posthouse.support import clock, untrusted_files
-from posthouse.tools.tool import Report
+from posthouse.tools.tool import HookReport
 
-#: Below the session's folder.
+#: Inside the session's folder.
 FOLDER = "hooks"
 _MAX_BYTES = 1 << 20
-#: A name nobody else has: gemini puts the agent's own variables into commands before the shell sees them.
+#: A unique name: gemini expands the agent's variables in commands before the shell does.
 _VARIABLE = "posthouse_report"
-#: A reader that comes late is interested in the latest.
+#: A late reader gets the newest reports only.
 _MAX_REPORTS = 1000
 
 
 def command(folder: Path, event: str, *, answer: str = "") -> str:
-    """The shell command that reports *event*, whose JSON comes on its stdin. It never fails the CLI.
+    """The shell command that reports *event*; its JSON arrives on stdin. It always exits with 0.
 
-    *answer* is printed for CLIs that take silence for a decision.
+    *answer* is printed, for CLIs that treat empty output as a decision.
     """
-    reported = (
+    write = (
         f"cd {shlex.quote(str(folder))} && {_VARIABLE}=$(mktemp .XXXXXXXXXXXX) && "
         f'head -c {_MAX_BYTES} > "${_VARIABLE}" && mv "${_VARIABLE}" "{event}${_VARIABLE}.json"'
     )
-    said = f"; printf %s {shlex.quote(answer)}" if answer else ""
-    return f"{{ {reported}; }} 2>/dev/null{said}; exit 0"
+    output = f"; printf %s {shlex.quote(answer)}" if answer else ""
+    return f"{{ {write}; }} 2>/dev/null{output}; exit 0"
 
 
 def is_report(command: object) -> bool:
-    """Whether *command* is one of ours, whichever folder it reports to."""
+    """Whether `command` made *command*, for any folder."""
     return isinstance(command, str) and f"{_VARIABLE}=$(mktemp " in command
 
 
-def read(folder: Path, *, after_ns: int = -1) -> list[tuple[Path, Report]]:
-    """The newest reports that wait, oldest first, each with its file. What is no report is left out.
+def read(folder: Path, *, after_ns: int = -1) -> list[tuple[Path, HookReport]]:
+    """The newest reports in *folder*, oldest first, each with its file. Invalid files are skipped.
 
-    With *after_ns* only those that were made later, in nanoseconds of the epoch.
+    *after_ns*: only reports written later than this, in nanoseconds since the epoch.
     """
     try:
         found = [(_made_at(path), path) for path in folder.iterdir() if path.suffix == ".json"]
@@ -59,7 +59,7 @@ def _made_at(path: Path) -> int:
         return 0
 
 
-def _report(path: Path) -> Report | None:
+def _report(path: Path) -> HookReport | None:
     try:
         payload = untrusted_files.read_json(path, max_bytes=_MAX_BYTES)
         moment = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
@@ -67,4 +67,4 @@ def _report(path: Path) -> Report | None:
         return None
     if not isinstance(payload, dict):
         return None
-    return Report(event=path.name.split(".")[0], at_utc=clock.iso_micros(moment), payload=payload)
+    return HookReport(event=path.name.split(".")[0], at_utc=clock.iso_micros(moment), payload=payload)

@@ -1,7 +1,6 @@
-"""The contract of an agent CLI: everything that is particular to it and nothing else.
+"""The interface of an agent CLI: everything that is specific to one.
 
-One folder per CLI implements it. Whoever drives an agent asks its `Tool` and never branches on
-its name.
+One folder per CLI implements it. Callers ask the agent's `Tool` and never branch on its name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,114 +13,110 @@ from posthouse.errors import InvalidInput, Unavailable
 from posthouse.terminal.screen import Screen, Surface
 
 
-class ToolMissing(Unavailable):
-    """The CLI is not installed; the message names the command that gets it."""
-
-    code = "tool_missing"
-
-
-class UnsupportedVersion(Unavailable):
-    """The installed CLI is too old to be driven; the message names the command that updates it."""
-
-    code = "unsupported_version"
+def tool_missing(message: str) -> Unavailable:
+    """The CLI is not installed; *message* names the command that installs it."""
+    return Unavailable(message, code="tool_missing")
 
 
-class LoginMissing(InvalidInput):
-    """The agent would have no account to work with; the message names the command that gets one."""
+def unsupported_version(message: str) -> Unavailable:
+    """The installed CLI is too old; *message* names the command that updates it."""
+    return Unavailable(message, code="unsupported_version")
 
-    code = "login_missing"
+
+def login_missing(message: str) -> InvalidInput:
+    """The agent would have no account; *message* names the command that creates one."""
+    return InvalidInput(message, code="login_missing")
 
 
-class UnsafePrompt(InvalidInput):
-    """The CLI would not take this text as a prompt (it would run it, or swallow it)."""
-
-    code = "unsafe_prompt"
+def unsafe_prompt(message: str) -> InvalidInput:
+    """The CLI would not read this text as a prompt (it would run or drop it)."""
+    return InvalidInput(message, code="unsafe_prompt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to start. Nothing in it is secret."""
+    """The process to start. Contains no secrets."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: Fed to stdin, which is then closed. None: stdin is empty.
+    #: Written to stdin, which is then closed. None: empty stdin.
     stdin: str | None = None
 
 
 #: What the agent may do without asking: nothing, edit files, or everything.
 Permissions = Literal["ask", "edits", "all"]
-#: Whose account it works with: the person's existing login, a key in its variables, or none.
-Login = Literal["inherit", "env", "none"]
+#: The account it uses: the user's existing login, a key in its variables, or none.
+LoginMode = Literal["inherit", "env", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The person's own login with one CLI, as far as files and variables tell."""
+    """The user's own login with one CLI, as found in files and variables."""
 
     #: For example `API key` or `subscription`; None when there is no login.
     kind: str | None
     #: Whether an agent can share it without logging its owner out.
     is_shareable: bool = False
-    #: Whose it is, where that is told.
+    #: The account's owner, if known.
     owner: str | None = None
-    #: The command that gets a login that can be shared.
-    get_it: str = ""
+    #: The command that creates a shareable login.
+    login_command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a config home is prepared for."""
+    """The launch that a config home is prepared for."""
 
     home: Path
     working_directory: Path
-    #: The person's own home folder, where an existing login lies.
+    #: The user's own home folder, which may hold an existing login.
     user_home: Path
     permissions: Permissions = "ask"
-    login: Login = "inherit"
+    login: LoginMode = "inherit"
     is_headless: bool = False
-    #: Where hooks leave their reports; None: no hooks.
+    #: Folder for hook reports; None: no hooks.
     spool: Path | None = None
-    #: What the program will be given beside its own. Values are looked at, never written.
+    #: Additional variables of the program. Values are read, never written to disk.
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """One event that a hook of the CLI reported."""
+class HookReport:
+    """One event reported by a hook of the CLI."""
 
     event: str
     at_utc: str
     payload: Mapping[str, Any]
 
 
-#: What a hook's report means for the turn.
-Meaning = Literal["submitted", "ended", "failed", "asking"]
+#: The turn event that a hook report stands for.
+TurnSignal = Literal["submitted", "ended", "failed", "asking"]
 
 
-#: Who can tell of a turn: the CLI's hooks, its transcript, the terminal's title, the rest of the screen.
-Witness = Literal["hook", "transcript", "title", "screen"]
-Ending = Literal["success", "interrupted", "error"]
+#: Sources of evidence about a turn: the CLI's hooks, its transcript, the terminal title, the screen text.
+EvidenceSource = Literal["hook", "transcript", "title", "screen"]
+FinalOutcome = Literal["success", "interrupted", "error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Testimony:
-    """Which evidence counts for one CLI, and which silence is its habit and no contradiction."""
+class EvidenceRules:
+    """Which evidence counts for one CLI, and which missing hooks are normal."""
 
-    #: Who proves that a turn began, before the screen shows it.
-    starts: frozenset[Witness] = frozenset({"hook", "title", "screen"})
-    #: Who proves that it is over.
-    ends: frozenset[Witness] = frozenset({"hook", "transcript", "title", "screen"})
-    #: Who proves that it waits for a person.
-    blocks: frozenset[Witness] = frozenset({"hook", "screen"})
-    #: Endings after which no hook says a word.
-    silent_endings: frozenset[Ending] = frozenset({"interrupted"})
-    #: Whether a hook that says `ended` means that it went well.
-    end_means_success: bool = True
+    #: Sources that prove a turn's start, before the screen shows it.
+    starts: frozenset[EvidenceSource] = frozenset({"hook", "title", "screen"})
+    #: Sources that prove its end.
+    ends: frozenset[EvidenceSource] = frozenset({"hook", "transcript", "title", "screen"})
+    #: Sources that prove it waits for user input.
+    blocks: frozenset[EvidenceSource] = frozenset({"hook", "screen"})
+    #: Outcomes without a hook report.
+    unreported_outcomes: frozenset[FinalOutcome] = frozenset({"interrupted"})
+    #: Whether a hook's `ended` implies success.
+    end_implies_success: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One prepared agent, as every start of its program sees it."""
+    """One prepared agent; the same for every start of its program."""
 
     home: Path
     working_directory: Path
@@ -129,22 +124,22 @@ class Launch:
     role_text: str = ""
     model: str | None = None
     reasoning_level: int | None = None
-    #: The user's own arguments, kept verbatim.
+    #: The user's arguments, verbatim.
     args: tuple[str, ...] = ()
     permissions: Permissions = "ask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """Which of the provider's conversations a start continues."""
+    """The provider conversation that a start continues."""
 
     mode: Literal["new", "latest", "exact"] = "new"
     id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnOrder:
-    """One headless turn, with the overrides that hold for it alone."""
+class HeadlessTurn:
+    """One headless turn, with the overrides for this turn only."""
 
     prompt: str
     chat: Chat = Chat()
@@ -153,28 +148,28 @@ class TurnOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a record stands in the agent's own transcript."""
+class TranscriptPosition:
+    """The position of a record in the agent's own transcript."""
 
-    #: The file's name, which has the conversation's id in it.
+    #: The file name, which contains the conversation id.
     file: str
-    #: The byte where its line begins.
+    #: The byte offset of its line.
     offset: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One prompt in the agent's own transcript and what became of it."""
+    """One prompt in the agent's own transcript, with its answer and outcome."""
 
     prompt: str
     submitted_at_utc: str
     #: None while the turn runs.
     answer: str | None = None
     outcome: Literal["success", "interrupted", "error"] | None = None
-    #: The tokens of the turn that the prompt began; None for one that joined a turn, and where none are told.
+    #: Tokens of the turn that the prompt started; None if it joined a running turn or none were reported.
     usage: Mapping[str, int] | None = None
-    #: Of the prompt's own record.
-    place: Place | None = None
+    #: Position of the prompt's record.
+    position: TranscriptPosition | None = None
 
 
 class Tool(Protocol):
@@ -184,7 +179,7 @@ class Tool(Protocol):
     def name(self) -> str: ...
     @property
     def home_variable(self) -> str:
-        """The variable that points the CLI at its config home."""
+        """The environment variable with the CLI's config home."""
 
     @property
     def headless_backend(self) -> Backend: ...
@@ -192,67 +187,68 @@ class Tool(Protocol):
     def role_method(self) -> RoleMethod: ...
     @property
     def reset_command(self) -> str:
-        """What a person types to start a fresh conversation in the TUI."""
+        """The TUI command that starts a new conversation."""
 
     @property
     def settle_seconds(self) -> float:
-        """How long after a paste the TUI ignores Enter."""
+        """How long the TUI ignores Enter after a paste."""
 
     @property
-    def testimony(self) -> Testimony:
-        """What its hooks, transcript, title and screen can be believed to tell."""
+    def evidence_rules(self) -> EvidenceRules:
+        """How far its hooks, transcript, title and screen count as evidence."""
 
     def executable(self) -> str:
         """The program's absolute path.
 
         Raises:
-            ToolMissing: It is not installed.
+            Unavailable: It is not installed.
         """
 
     def version(self) -> str | None:
         """The installed version, read without running the program."""
 
     def account(self, user_home: Path, variables: Mapping[str, str]) -> Account:
-        """The person's own login. Reads files only."""
+        """The user's own login. Reads files only."""
 
     def check(self, setup: Setup) -> Sequence[str]:
-        """Warnings about a launch with *setup*, from static checks that take well under a second.
+        """Warnings about a launch with *setup*, from static checks (well under a second).
 
         Raises:
-            ToolMissing, UnsupportedVersion, LoginMissing: It can't work.
+            Unavailable: The CLI is missing or too old.
+            InvalidInput: There is no login to use.
         """
 
     def prepare_home(self, setup: Setup) -> Mapping[str, str]:
-        """Make the home ready: onboarding, trust, titles, hooks, login. A second call changes nothing.
+        """Configure the home: onboarding, trust, titles, hooks, login. Idempotent.
 
-        Returns variables, possibly secret, that an inherited login adds to the program's own.
+        Returns the variables, possibly secret, that an inherited login adds to the program's environment.
         """
 
     def skills_folder(self, home: Path) -> Path:
-        """Where in *home* the CLI looks for skills, a folder for each."""
+        """The folder in *home* where the CLI looks for skills, one subfolder each."""
 
-    def meaning(self, report: Report) -> Meaning | None:
-        """What a hook's report says about the turn; None when it says nothing. Pure."""
+    def turn_signal(self, report: HookReport) -> TurnSignal | None:
+        """The turn event that *report* stands for; None if it has no meaning for the turn. Pure."""
 
-    def submitted_prompt(self, report: Report) -> str | None:
-        """The prompt that a `submitted` report is about, where the hook tells it. Pure."""
+    def submitted_prompt(self, report: HookReport) -> str | None:
+        """The prompt of a `submitted` report, if the hook includes it. Pure."""
 
     def tui_program(self, launch: Launch, chat: Chat) -> Program: ...
 
-    def turn_program(self, launch: Launch, turn: TurnOrder) -> Program: ...
+    def turn_program(self, launch: Launch, turn: HeadlessTurn) -> Program: ...
 
     def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
-        """What one capture of the TUI means, by what is known of this *version*, or of the newest. Pure."""
+        """The TUI state in one capture, by the pack for *version* or the newest one. Pure."""
 
-    def guard(self, prompt: str) -> str:
-        """The text to paste so that the CLI takes *prompt* as a prompt.
+    def escape_prompt(self, prompt: str) -> str:
+        """The text to paste so that the CLI reads *prompt* as a prompt.
 
         Raises:
-            UnsafePrompt: There is no such text.
+            InvalidInput: No text does that.
         """
 
     def transcript(self, home: Path, working_directory: Path) -> Path | None:
-        """The file that `exchanges` reads now; None while there is none."""
+        """The file that `exchanges` reads now; None if there is none."""
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
-        """The newest conversation in the agent's own transcript, oldest first; empty without one."""
+        """The newest conversation in the agent's own transcript, oldest first; empty if there is none."""

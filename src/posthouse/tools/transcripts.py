@@ -1,4 +1,4 @@
-"""What the transcripts of all CLIs have in common: a record in each line, and turns that prompts share."""
+"""Helpers shared by the transcript parsers: JSON Lines records, and turns that several prompts share."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,44 +7,44 @@ from typing import Any, Literal
 
 from posthouse.support import untrusted_files
 from posthouse.support.untrusted_files import UnsafeFile
-from posthouse.tools.tool import Exchange, Place
+from posthouse.tools.tool import Exchange, TranscriptPosition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class TranscriptRecord:
     """One line of a transcript."""
 
     fields: Mapping[str, Any]
-    #: None when it comes from no file.
-    place: Place | None = None
+    #: None if it was not read from a file.
+    position: TranscriptPosition | None = None
 
 
-def read(path: Path, *, max_bytes: int, containing: bytes = b"") -> Iterator[Record]:
-    """The records in the last *max_bytes* of *path*, as they lie there; none when it is gone.
+def read(path: Path, *, max_bytes: int, containing: bytes = b"") -> Iterator[TranscriptRecord]:
+    """The records in the last *max_bytes* of *path*, in file order; none if the file is gone.
 
-    Left out is what is no object, not whole, or without *containing* near its beginning.
+    Skips lines that are incomplete, not JSON objects, or without *containing* near their beginning.
     """
     for offset, line in _tail(path, max_bytes):
         if containing not in line[:200]:
             continue
-        fields = _parsed(line)
+        fields = _parse(line)
         if isinstance(fields, dict):
-            yield Record(fields=fields, place=Place(file=path.name, offset=offset))
+            yield TranscriptRecord(fields=fields, position=TranscriptPosition(file=path.name, offset=offset))
 
 
-def close(
-    found: Sequence[Exchange],
+def close_exchanges(
+    exchanges: Sequence[Exchange],
     *,
     outcome: Literal["success", "interrupted", "error"],
     answer: str | None,
     usage: Mapping[str, int] | None = None,
 ) -> list[Exchange]:
-    """*found* with every open exchange ended: prompts that joined one turn end together.
+    """*exchanges* with every open one ended: prompts that joined one turn end together.
 
-    The turn's tokens go to the prompt that began it: whoever adds them up counts them once.
+    Only the prompt that started the turn gets its tokens, so that sums count them once.
     """
     is_first, ended = True, []
-    for exchange in found:
+    for exchange in exchanges:
         if exchange.outcome is None:
             exchange = replace(exchange, outcome=outcome, answer=answer, usage=usage if is_first else None)
             is_first = False
@@ -52,16 +52,16 @@ def close(
     return ended
 
 
-class Tally:
-    """The tokens of one turn. What is told again of the same message counts once."""
+class TokenCounter:
+    """Counts the tokens of one turn. Repeated usage of one message counts once."""
 
     def __init__(self) -> None:
         self._by_message: dict[object, Mapping[str, int]] = {}
 
-    def note(self, message_id: object, told: object, names: Mapping[str, str]) -> None:
-        """Count what is *told* of a message, under the *names* that we have for the CLI's."""
-        if isinstance(told, Mapping):
-            counts = {ours: told.get(theirs) for theirs, ours in names.items()}
+    def add(self, message_id: object, usage: object, names: Mapping[str, str]) -> None:
+        """Count the *usage* of a message. *names* maps the CLI's keys to ours."""
+        if isinstance(usage, Mapping):
+            counts = {ours: usage.get(theirs) for theirs, ours in names.items()}
             self._by_message[message_id] = {
                 name: count for name, count in counts.items() if isinstance(count, int)
             }
@@ -70,7 +70,7 @@ class Tally:
         self._by_message.clear()
 
     def total(self) -> dict[str, int] | None:
-        """The sums by name; None when nothing was told."""
+        """The sums by name; None if no usage was reported."""
         total: dict[str, int] = {}
         for counts in self._by_message.values():
             for name, count in counts.items():
@@ -79,7 +79,7 @@ class Tally:
 
 
 def _tail(path: Path, max_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """The whole lines at the end of *path*, each with the byte where it begins."""
+    """The complete lines at the end of *path*, each with its byte offset."""
     try:
         start, tail = untrusted_files.read_tail(path, max_bytes=max_bytes)
     except (FileNotFoundError, UnsafeFile):
@@ -91,7 +91,7 @@ def _tail(path: Path, max_bytes: int) -> Iterator[tuple[int, bytes]]:
         offset += len(line) + 1
 
 
-def _parsed(line: bytes) -> object:
+def _parse(line: bytes) -> object:
     try:
         return untrusted_files.decode_json(line)
     except ValueError:

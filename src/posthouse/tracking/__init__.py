@@ -1,4 +1,4 @@
-"""What is believed of a TUI, from looks at its screen and notes of prompts. Pure: time is an argument.
+"""Infers the state of a TUI from observations of its screen and noted prompts. Pure: time is an argument.
 
-Owns the belief; callers own looking, and how it is shown.
+Owns the inferred state; callers own observing the TUI and presenting the state.
 """

@@ -1,83 +1,84 @@
-"""Whether a TUI's hooks and its screen contradict each other. Pure.
+"""Detects contradictions between a TUI's hooks and its screen. Pure.
 
-Silence that is a CLI's habit is no contradiction: no hook after Escape, an idle title under a dialog.
+Missing reports that are normal for a CLI are no contradiction: no hook after Escape, an idle title under a
+dialog.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from posthouse.tools.tool import Testimony
-from posthouse.tracking.evidence import AT_REST, AT_WORK, Evidences, Source
-from posthouse.tracking.observation import Sight
+from posthouse.tools.tool import EvidenceRules
+from posthouse.tracking.evidence import IDLE_STATES, WORKING_STATES, EvidenceBySource, Source
+from posthouse.tracking.observation import Observation
 
 _LATE = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """Everything that a judgement is made from."""
+class InferenceInput:
+    """The input of `infer`."""
 
-    sight: Sight
-    evidence: Evidences
+    observation: Observation
+    evidence: EvidenceBySource
     #: When the screen last showed a dialog.
     blocked_at: datetime | None
     #: Since when the text of the screen is the same.
     text_since: datetime
-    #: Somebody said that a prompt goes in, and its end is awaited.
-    is_noted: bool
+    #: A prompt was noted and its turn has not ended yet.
+    is_prompt_noted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """Two witnesses that contradict each other."""
+    """Two sources that contradict each other."""
 
     between: tuple[Source, Source]
-    words: str
-    #: Since when it counts: both have said what they say, and a hook that is late has had its time.
+    message: str
+    #: Since when it counts: both sources reported, and the grace period of a late hook is over.
     since: datetime
 
 
-def find(known: Known, testimony: Testimony) -> Disagreement | None:
-    """Who contradicts whom; None: nobody does."""
-    hook, screen = known.evidence.get("hook"), known.evidence.get("screen")
+def find_disagreement(inputs: InferenceInput, rules: EvidenceRules) -> Disagreement | None:
+    """The current contradiction, or None."""
+    hook, screen = inputs.evidence.get("hook"), inputs.evidence.get("screen")
     if hook is None or screen is None:
         return None
-    words = None
-    if screen.says in AT_WORK and hook.says in ("ended", "failed"):
-        words = _works_on(known)
-    elif screen.says in AT_REST and _is_running(known):
-        words = _rests(known, testimony)
-    if words is None:
+    message = None
+    if screen.value in WORKING_STATES and hook.value in ("ended", "failed"):
+        message = _hook_ended_while_working(inputs)
+    elif screen.value in IDLE_STATES and _is_running(inputs):
+        message = _hook_running_while_idle(inputs, rules)
+    if message is None:
         return None
-    # A hook is a process, which a busy machine starts late: what it has not said yet takes longer to count.
-    grace = _LATE if screen.says in AT_REST else timedelta()
+    # A hook is a process that starts late on a busy machine, so a missing report gets a grace period.
+    grace = _LATE if screen.value in IDLE_STATES else timedelta()
     since = max(hook.since, screen.since) + grace
-    return Disagreement(between=("hook", "screen"), words=words, since=since)
+    return Disagreement(between=("hook", "screen"), message=message, since=since)
 
 
-def _works_on(known: Known) -> str | None:
-    """A hook said that the turn is over."""
-    hook, screen = known.evidence["hook"], known.evidence["screen"]
-    transcript = known.evidence.get("transcript")
-    # Whatever began after the hook spoke is another turn; the transcript knows of those, too.
-    is_another = _is_running(known) and transcript is not None and transcript.since >= hook.since
+def _hook_ended_while_working(inputs: InferenceInput) -> str | None:
+    """The message if a hook reports the end of the turn and the screen still shows it; else None."""
+    hook, screen = inputs.evidence["hook"], inputs.evidence["screen"]
+    transcript = inputs.evidence.get("transcript")
+    # A turn that began after the report is another one; the transcript may also show such a turn.
+    is_another = _is_running(inputs) and transcript is not None and transcript.since >= hook.since
     if screen.since >= hook.since or is_another:
         return None
-    return "a hook says that the turn is over, and the screen that it runs"
+    return "a hook reports the end of the turn, but the screen shows it running"
 
 
-def _rests(known: Known, testimony: Testimony) -> str | None:
-    """Hook and transcript speak of a turn."""
-    hook = known.evidence["hook"]
-    was_asked = known.blocked_at is not None and known.blocked_at >= hook.since
-    if hook.says == "asking" and not was_asked:
-        return "a hook says that a person is asked, and the screen shows no dialog"
-    if hook.says == "submitted" and not testimony.silent_endings:
-        return "a hook says that a turn runs, and the screen that none does"
+def _hook_running_while_idle(inputs: InferenceInput, rules: EvidenceRules) -> str | None:
+    """The message if hook and transcript show a turn and the screen is idle; else None."""
+    hook = inputs.evidence["hook"]
+    was_asked = inputs.blocked_at is not None and inputs.blocked_at >= hook.since
+    if hook.value == "asking" and not was_asked:
+        return "a hook reports that a person is asked, but the screen shows no dialog"
+    if hook.value == "submitted" and not rules.unreported_outcomes:
+        return "a hook reports a running turn, but the screen shows none"
     return None
 
 
-def _is_running(known: Known) -> bool:
+def _is_running(inputs: InferenceInput) -> bool:
     """Whether the transcript shows a prompt without an end."""
-    transcript = known.evidence.get("transcript")
-    return transcript is not None and transcript.says == "running"
+    transcript = inputs.evidence.get("transcript")
+    return transcript is not None and transcript.value == "running"

@@ -1,14 +1,14 @@
-"""Whether screen and hooks keep contradicting each other: a sign that a CLI's screens have changed. Pure."""
+"""Counts contradictions of screen and hooks: many indicate that a CLI's screens have changed. Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from posthouse.tracking.inference import Verdict
+from posthouse.tracking.inference import Inference
 
-#: So many contradictions within an hour are no accident.
-_ALARMING = 3
+#: This many contradictions within an hour raise an alert.
+_ALERT_COUNT = 3
 _WITHIN = timedelta(hours=1)
-_KEPT = 20
+_MAX_TIMES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,25 +17,25 @@ class Drift:
 
     #: All of them, since the gateway started.
     count: int = 0
-    #: When the newest were noticed.
+    #: Times of the newest.
     times: tuple[datetime, ...] = ()
-    #: The last one's words.
-    words: str = ""
-    #: When the alarm was last raised; None: never.
-    alarmed_at: datetime | None = None
+    #: The message of the last one.
+    message: str = ""
+    #: When the last alert was raised; None: never.
+    alerted_at: datetime | None = None
 
-    def after(self, before: Verdict, now: Verdict, *, at: datetime) -> "Drift":
-        """What it is when *now* follows *before*. An alarm is raised once an hour at most."""
+    def updated(self, before: Inference, now: Inference, *, at: datetime) -> "Drift":
+        """The drift after *before* changed to *now*. Alerts at most once an hour."""
         if not is_lasting(now) or is_lasting(before):
             return self
         assert now.disagreement is not None
-        times = (*self.times, at)[-_KEPT:]
-        noted = replace(self, count=self.count + 1, times=times, words=now.disagreement.words)
+        times = (*self.times, at)[-_MAX_TIMES:]
+        updated = replace(self, count=self.count + 1, times=times, message=now.disagreement.message)
         recent = [moment for moment in times if at - moment < _WITHIN]
-        is_old = self.alarmed_at is None or at - self.alarmed_at >= _WITHIN
-        return replace(noted, alarmed_at=at) if len(recent) >= _ALARMING and is_old else noted
+        is_old = self.alerted_at is None or at - self.alerted_at >= _WITHIN
+        return replace(updated, alerted_at=at) if len(recent) >= _ALERT_COUNT and is_old else updated
 
 
-def is_lasting(verdict: Verdict) -> bool:
-    """Whether it is a contradiction that made the state unknown."""
-    return verdict.state == "unknown" and verdict.disagreement is not None
+def is_lasting(inferred: Inference) -> bool:
+    """Whether a contradiction made the state unknown."""
+    return inferred.state == "unknown" and inferred.disagreement is not None

@@ -1,4 +1,4 @@
-"""What each witness says of a TUI, and since when. Pure."""
+"""What each source reports about a TUI, and since when. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Literal
 
 from posthouse.support import clock
-from posthouse.tracking.observation import Sight
+from posthouse.tracking.observation import Observation
 
 Source = Literal["process", "title", "screen", "hook", "transcript"]
 
-AT_REST = frozenset({"ready", "draft"})
-#: No turn runs, whether or not a prompt would be of use.
-OVER = AT_REST | {"limited"}
-AT_WORK = frozenset({"active", "queued"})
+IDLE_STATES = frozenset({"ready", "draft"})
+#: No turn runs, whether or not a prompt is useful.
+FINISHED_STATES = IDLE_STATES | {"limited"}
+WORKING_STATES = frozenset({"active", "queued"})
 _PROCESS = {
     "screen": "running",
     "program_ended": "ended",
@@ -24,50 +24,50 @@ _PROCESS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One witness's word."""
+    """The report of one source."""
 
-    says: str
-    #: Since when it says so; a hook and a transcript name the time themselves.
+    value: str
+    #: Since when the value is the same; hooks and transcripts contain the time.
     since: datetime
     detail: str = ""
 
 
-#: The words of those who have said something.
-Evidences = Mapping[Source, Evidence]
+#: Only sources that have reported.
+EvidenceBySource = Mapping[Source, Evidence]
 
 
-def gather(sight: Sight, before: Evidences, *, at: datetime) -> Evidences:
-    """Every witness's word after *sight*; who repeats itself keeps its time."""
+def collect_evidence(observation: Observation, before: EvidenceBySource, *, at: datetime) -> EvidenceBySource:
+    """The evidence after *observation*. An unchanged value keeps its time."""
     found: dict[Source, Evidence] = {
-        "process": Evidence(says=_PROCESS[sight.reach], since=at, detail=sight.detail)
+        "process": Evidence(value=_PROCESS[observation.reach], since=at, detail=observation.detail)
     }
-    if (surface := sight.surface) is not None:
-        found["screen"] = Evidence(says=surface.state, since=at, detail="; ".join(surface.evidence))
+    if (surface := observation.surface) is not None:
+        found["screen"] = Evidence(value=surface.state, since=at, detail="; ".join(surface.evidence))
         if surface.title is not None:
-            found["title"] = Evidence(says=surface.title, since=at)
-    if sight.ended is not None:
-        found["transcript"] = Evidence(says=sight.ended.outcome, since=at)
-    if sight.running_since_utc is not None:
-        found["transcript"] = Evidence(says="running", since=_time(sight.running_since_utc, at))
-    told = {source: _aged(one, before.get(source)) for source, one in found.items()}
-    if sight.heard is not None:
-        told["hook"] = Evidence(says=sight.heard.meaning, since=sight.heard.at)
-    return told
+            found["title"] = Evidence(value=surface.title, since=at)
+    if observation.ended_turn is not None:
+        found["transcript"] = Evidence(value=observation.ended_turn.outcome, since=at)
+    if observation.running_since_utc is not None:
+        found["transcript"] = Evidence(value="running", since=_time(observation.running_since_utc, at))
+    evidence = {source: _aged(one, before.get(source)) for source, one in found.items()}
+    if observation.hook_report is not None:
+        evidence["hook"] = Evidence(value=observation.hook_report.meaning, since=observation.hook_report.at)
+    return evidence
 
 
-def is_sole(evidence: Evidences) -> bool:
-    """Whether nobody but the screen has ever told of a turn."""
+def is_screen_only(evidence: EvidenceBySource) -> bool:
+    """Whether the screen is the only source that has ever shown a turn."""
     return "hook" not in evidence and "transcript" not in evidence
 
 
 def _aged(now: Evidence, before: Evidence | None) -> Evidence:
-    if before is None or before.says != now.says:
+    if before is None or before.value != now.value:
         return now
-    return Evidence(says=now.says, since=before.since, detail=now.detail)
+    return Evidence(value=now.value, since=before.since, detail=now.detail)
 
 
 def _time(text: str, otherwise: datetime) -> datetime:
     try:
         return clock.parse(text)
-    except ValueError:  # a transcript is the CLI's own, and may change its form
+    except ValueError:  # the CLI may change its transcript's format
         return otherwise

@@ -1,8 +1,8 @@
-"""What a TUI is doing, judged from all that is known of it. Pure.
+"""Infers the state of a TUI from all evidence. Pure.
 
-The screen alone shows whether something can be typed, so its word is taken at once. Hooks and the transcript
-begin and end turns: they are believed before a screen that shows it later, or that can't be read. Where two
-contradict each other for longer than the stability window, nothing is believed.
+Only the screen shows whether a prompt can be typed, so its state applies at once. Hooks and the transcript
+report the beginning and end of turns: they take precedence over a screen that lags behind or can't be read.
+The state is `unknown` after a contradiction that lasts longer than the stability window.
 """
 
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ from typing import Literal
 
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.terminal.screen import Choice, Surface
-from posthouse.tools.tool import Testimony
+from posthouse.tools.tool import EvidenceRules
 from posthouse.tracking import disagreement, resets
-from posthouse.tracking.disagreement import Disagreement, Known
-from posthouse.tracking.evidence import AT_REST, AT_WORK, Source, is_sole
+from posthouse.tracking.disagreement import Disagreement, InferenceInput
+from posthouse.tracking.evidence import IDLE_STATES, WORKING_STATES, Source, is_screen_only
 
-State = Literal[
+InferredState = Literal[
     "starting",
     "ready",
     "draft",
@@ -31,82 +31,93 @@ State = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What a TUI is doing, and who says so."""
+class Inference:
+    """The inferred state of a TUI and the sources that decided it."""
 
-    state: State
+    state: InferredState
     decided_by: tuple[Source, ...] = ()
     detail: str = ""
     dialog: str | None = None
     choices: tuple[Choice, ...] = ()
-    #: When a usage limit ends; None when it does not say.
+    #: When a usage limit ends; None if unknown.
     resets_at: datetime | None = None
-    #: Set while two contradict each other, also before the window has passed.
+    #: Set during a contradiction, also before the window has passed.
     disagreement: Disagreement | None = None
-    #: Nothing new comes from a turn that is shown as running, so it is taken for over.
+    #: The screen shows a turn but has not changed for too long, so the turn counts as ended.
     is_recovered: bool = False
 
 
-def judge(known: Known, *, at: datetime, timings: TrackingTimings, testimony: Testimony) -> Verdict:
-    """The verdict at *at*."""
-    sight, surface = known.sight, known.sight.surface
-    if sight.reach == "no_answer":
-        return Verdict(state="stale", decided_by=("process",), detail=sight.detail)
+def infer(
+    inputs: InferenceInput, *, at: datetime, timings: TrackingTimings, rules: EvidenceRules
+) -> Inference:
+    observation, surface = inputs.observation, inputs.observation.surface
+    if observation.reach == "no_answer":
+        return Inference(state="stale", decided_by=("process",), detail=observation.detail)
     if surface is None or surface.state == "exited":
-        return Verdict(state="exited", decided_by=("process",), detail=sight.detail or "its program ended")
-    found = disagreement.find(known, testimony)
+        return Inference(
+            state="exited", decided_by=("process",), detail=observation.detail or "its program ended"
+        )
+    found = disagreement.find_disagreement(inputs, rules)
     if found is not None and at - found.since >= _seconds(timings.stability_threshold_seconds):
-        return Verdict(state="unknown", decided_by=found.between, detail=found.words, disagreement=found)
-    verdict = _by_hook(known, at=at, timings=timings, testimony=testimony)
-    verdict = verdict or _by_screen(known, surface, at=at, timings=timings)
-    return replace(verdict, disagreement=found)
+        return Inference(state="unknown", decided_by=found.between, detail=found.message, disagreement=found)
+    inferred = _by_hook(inputs, at=at, timings=timings, rules=rules)
+    inferred = inferred or _by_screen(inputs, surface, at=at, timings=timings)
+    return replace(inferred, disagreement=found)
 
 
-def next_at(known: Known, verdict: Verdict, *, at: datetime, timings: TrackingTimings) -> datetime | None:
-    """When time alone may change the verdict; None: never."""
+def next_at(
+    inputs: InferenceInput, inferred: Inference, *, at: datetime, timings: TrackingTimings
+) -> datetime | None:
+    """The next time at which the inference may change without new evidence; None: never."""
     window = _seconds(timings.stability_threshold_seconds)
     times = []
-    if verdict.disagreement is not None:
-        times.append(verdict.disagreement.since + window)
-    if (hook := known.evidence.get("hook")) is not None:
+    if inferred.disagreement is not None:
+        times.append(inferred.disagreement.since + window)
+    if (hook := inputs.evidence.get("hook")) is not None:
         times.append(hook.since + window)
-    if verdict.resets_at is not None:
-        times.append(verdict.resets_at)
-    if verdict.state in AT_WORK:
+    if inferred.resets_at is not None:
+        times.append(inferred.resets_at)
+    if inferred.state in WORKING_STATES:
         stalled = _seconds(timings.unknown_to_stalled_timeout_seconds)
-        times.append((known.sight.output_at or at) + stalled)
-        if is_sole(known.evidence):
-            times.append(known.text_since + _seconds(timings.stale_active_recovery_seconds))
-            times.append(known.text_since + _seconds(timings.final_stable_active_recovery_seconds))
+        times.append((inputs.observation.output_at or at) + stalled)
+        if is_screen_only(inputs.evidence):
+            times.append(inputs.text_since + _seconds(timings.stale_active_recovery_seconds))
+            times.append(inputs.text_since + _seconds(timings.final_stable_active_recovery_seconds))
     return min((moment for moment in times if moment > at), default=None)
 
 
-def _by_hook(known: Known, *, at: datetime, timings: TrackingTimings, testimony: Testimony) -> Verdict | None:
-    """What a hook says that the screen does not show yet, or can't be read for; None: it adds nothing."""
-    hook, screen = known.evidence.get("hook"), known.evidence.get("screen")
+def _by_hook(
+    inputs: InferenceInput, *, at: datetime, timings: TrackingTimings, rules: EvidenceRules
+) -> Inference | None:
+    """The inference from a hook if the screen lags behind or can't be read; else None."""
+    hook, screen = inputs.evidence.get("hook"), inputs.evidence.get("screen")
     if hook is None or screen is None:
         return None
     is_fresh = at - hook.since < _seconds(timings.stability_threshold_seconds)
-    is_news = screen.says in AT_REST and screen.since <= hook.since and is_fresh
-    if not is_news and screen.says != "unknown":
+    is_news = screen.value in IDLE_STATES and screen.since <= hook.since and is_fresh
+    if not is_news and screen.value != "unknown":
         return None
-    if hook.says == "submitted" and "hook" in testimony.starts:
-        return Verdict(state="active", decided_by=("hook",), detail="a hook reported its prompt")
-    if hook.says == "asking" and "hook" in testimony.blocks:
-        return Verdict(state="blocked", decided_by=("hook",), detail="a hook reported that a person is asked")
+    if hook.value == "submitted" and "hook" in rules.starts:
+        return Inference(state="active", decided_by=("hook",), detail="a hook reported its prompt")
+    if hook.value == "asking" and "hook" in rules.blocks:
+        return Inference(
+            state="blocked", decided_by=("hook",), detail="a hook reported that a person is asked"
+        )
     return None
 
 
-def _by_screen(known: Known, surface: Surface, *, at: datetime, timings: TrackingTimings) -> Verdict:
-    if surface.is_working and (recovered := _recovered(known, surface, at=at, timings=timings)):
+def _by_screen(
+    inputs: InferenceInput, surface: Surface, *, at: datetime, timings: TrackingTimings
+) -> Inference:
+    if surface.is_working and (recovered := _recovered(inputs, surface, at=at, timings=timings)):
         return recovered
-    if surface.is_working and _is_silent(known, at=at, timings=timings):
-        return Verdict(
+    if surface.is_working and _is_silent(inputs, at=at, timings=timings):
+        return Inference(
             state="stale", decided_by=("screen",), detail="it shows a turn, and has written nothing for long"
         )
     if surface.state == "limited":
-        return _limited(known, surface, at=at)
-    return Verdict(
+        return _limited(inputs, surface, at=at)
+    return Inference(
         state=surface.state,
         decided_by=("title", "screen") if surface.title is not None else ("screen",),
         detail=surface.detail,
@@ -115,27 +126,29 @@ def _by_screen(known: Known, surface: Surface, *, at: datetime, timings: Trackin
     )
 
 
-def _limited(known: Known, surface: Surface, *, at: datetime) -> Verdict:
-    resets_at = resets.moment(surface.resets or "", seen_at=known.evidence["screen"].since)
+def _limited(inputs: InferenceInput, surface: Surface, *, at: datetime) -> Inference:
+    resets_at = resets.reset_time(surface.resets or "", seen_at=inputs.evidence["screen"].since)
     if resets_at is None or at < resets_at:
-        return Verdict(state="limited", decided_by=("screen",), detail=surface.detail, resets_at=resets_at)
-    return Verdict(
+        return Inference(state="limited", decided_by=("screen",), detail=surface.detail, resets_at=resets_at)
+    return Inference(
         state="draft" if surface.composer else "ready",
         decided_by=("screen",),
         detail="the usage limit's reset time has passed",
     )
 
 
-def _recovered(known: Known, surface: Surface, *, at: datetime, timings: TrackingTimings) -> Verdict | None:
-    """A turn that only the screen shows, and that has stood still for too long; None: it is believed."""
-    if not is_sole(known.evidence):
+def _recovered(
+    inputs: InferenceInput, surface: Surface, *, at: datetime, timings: TrackingTimings
+) -> Inference | None:
+    """The inference if only the screen shows a turn and it has not changed for too long; else None."""
+    if not is_screen_only(inputs.evidence):
         return None
-    stood = at - known.text_since
-    is_weak = surface.title != "active" and surface.composer == "" and not known.is_noted
+    stood = at - inputs.text_since
+    is_weak = surface.title != "active" and surface.composer == "" and not inputs.is_prompt_noted
     if stood >= _seconds(timings.final_stable_active_recovery_seconds) or (
         is_weak and stood >= _seconds(timings.stale_active_recovery_seconds)
     ):
-        return Verdict(
+        return Inference(
             state="draft" if surface.composer else "ready",
             decided_by=("screen",),
             detail=f"the screen shows a turn, but has not changed for {stood.total_seconds():.0f} s",
@@ -144,10 +157,10 @@ def _recovered(known: Known, surface: Surface, *, at: datetime, timings: Trackin
     return None
 
 
-def _is_silent(known: Known, *, at: datetime, timings: TrackingTimings) -> bool:
-    heard_at = known.sight.output_at
+def _is_silent(inputs: InferenceInput, *, at: datetime, timings: TrackingTimings) -> bool:
+    output_at = inputs.observation.output_at
     stalled = _seconds(timings.unknown_to_stalled_timeout_seconds)
-    return heard_at is not None and at - heard_at >= stalled
+    return output_at is not None and at - output_at >= stalled
 
 
 def _seconds(number: float) -> timedelta:

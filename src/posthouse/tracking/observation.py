@@ -1,68 +1,68 @@
-"""What is known of a TUI at one moment: its pane, and what its hooks and its transcript said last. Pure."""
+"""One observation of a TUI: its pane, and the latest reports of its hooks and transcript. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from posthouse.terminal.screen import Surface
-from posthouse.tools.tool import Ending, Meaning
+from posthouse.tools.tool import FinalOutcome, TurnSignal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """The newest turn that the agent's own transcript shows as over."""
+class EndedTurn:
+    """The newest ended turn in the agent's transcript."""
 
     submitted_at_utc: str
-    outcome: Ending
+    outcome: FinalOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    """The newest report of a hook that says something about a turn."""
+class HookReport:
+    """The newest report of a hook about a turn."""
 
-    meaning: Meaning
+    meaning: TurnSignal
     at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
-    """What one look at a TUI's pane showed, and what else was known then."""
+class Observation:
+    """The state of a TUI's pane, and what else was known at that time."""
 
-    #: How far the look got: to a screen, or to what was missing.
+    #: The result of the probe: a screen, or what was missing.
     reach: Literal["screen", "program_ended", "no_session", "no_answer"]
-    #: Why it got no further, for a person.
+    #: The reason why there is no screen, for a person.
     detail: str = ""
     pane_id: str | None = None
     pane_pid: int | None = None
-    #: Programs of the pane that bear the tool's name.
+    #: Programs of the pane with the tool's name.
     process_names: tuple[str, ...] = ()
-    #: What the screen means; None without one.
+    #: The interpreted screen; None without one.
     surface: Surface | None = None
     #: The visible screen without its styles.
     text: str = ""
-    #: A person scrolls, and keys would not reach the program.
+    #: The pane is in copy mode, so keys would not reach the program.
     is_scrolled: bool = False
-    #: When the program last wrote to its terminal; None: not since it is watched.
+    #: When the program last wrote to its terminal; None: not since watching began.
     output_at: datetime | None = None
-    #: None: no hook has reported in, or there are none.
-    heard: Heard | None = None
-    #: None: there is none, or nothing tells.
-    ended: Ended | None = None
-    #: When the prompt was submitted whose end the transcript does not show; None: there is none.
+    #: None: no hook has reported, or there are none.
+    hook_report: HookReport | None = None
+    #: None: there is none, or it is unknown.
+    ended_turn: EndedTurn | None = None
+    #: When the prompt of the turn that still runs in the transcript was submitted; None: no turn runs.
     running_since_utc: str | None = None
 
-    def says_the_same_as(self, other: "Sight | None") -> bool:
-        """Whether both mean the same, whatever their text and composer hold."""
+    def is_equivalent_to(self, other: "Observation | None") -> bool:
+        """Whether both have the same meaning, apart from the text of screen and composer."""
         return other is not None and self._meaning() == other._meaning()
 
     def _meaning(self) -> tuple[object, ...]:
-        of_surface = None if self.surface is None else meaning_of(self.surface)
-        of_turn = self.heard, self.ended, self.running_since_utc
+        of_surface = None if self.surface is None else comparison_key(self.surface)
+        of_turn = self.hook_report, self.ended_turn, self.running_since_utc
         return self.reach, self.pane_id, self.pane_pid, self.is_scrolled, of_turn, of_surface
 
 
-def meaning_of(surface: "Surface") -> tuple[object, ...]:
-    """What has to change on a screen before anybody is told. A retry counts its seconds, so no detail."""
+def comparison_key(surface: "Surface") -> tuple[object, ...]:
+    """The parts whose change is reported. Without the detail, in which a retry counts its seconds."""
     return (
         surface.state,
         surface.dialog,

@@ -1,4 +1,4 @@
-"""When a usage limit ends, from the CLI's own words. Pure, but for the machine's time zone.
+"""Parses the CLI's text for the end of a usage limit. Pure, except for the machine's time zone.
 
 3pm (Europe/Berlin)      Nov 20th, 2026 3:42 PM      in 2 days 3 hours      after 23h59m12s
 """
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-#: What a CLI names is days away at most; anything further is read wrong.
+#: Limits end within days; a later time is a misread.
 _FURTHEST = timedelta(days=32)
 _AMOUNT = re.compile(
     r"(\d{1,5})\s*(d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])"
@@ -26,10 +26,10 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _UNITS: Mapping[str, str] = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
-def moment(words: str, *, seen_at: datetime) -> datetime | None:
-    """The time that *words*, read at *seen_at*, speak of; None when they name none that can be believed.
+def reset_time(words: str, *, seen_at: datetime) -> datetime | None:
+    """The time in *words*, read at *seen_at*; None if there is no plausible one.
 
-    A time of day without a zone is the machine's own, and the next one to come.
+    A time of day without a zone is in the machine's zone and means its next occurrence.
     """
     text = words[:300].casefold()
     try:
@@ -79,7 +79,7 @@ def _time_of_day(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _zone(words: str) -> tzinfo | None:
-    """The zone that is named; None: the machine's own."""
+    """The zone in *words*; None: the machine's zone."""
     match = re.search(_ZONE.pattern, words[:300], re.IGNORECASE)
     if match is None:
         return None

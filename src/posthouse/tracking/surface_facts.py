@@ -1,12 +1,12 @@
-"""What one look at a TUI says in the contract's words. Pure."""
+"""One observation of a TUI in the terms of the contract. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from posthouse.terminal.screen import ChatContext, ChatDiagnostic, Surface
-from posthouse.tracking.inference import State, Verdict
-from posthouse.tracking.observation import Sight
+from posthouse.tracking.inference import Inference, InferredState
+from posthouse.tracking.observation import Observation
 
 TriState = Literal["yes", "no", "unknown"]
 Business = Literal["idle", "working", "awaiting_operator", "unknown"]
@@ -23,14 +23,14 @@ PROBE_ERROR = "tmux_probe_error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """How far a look got, and what it found for somebody who wants to type."""
+class SurfaceFacts:
+    """The result of the probe, and whether a prompt can be typed."""
 
     availability: Availability
     transport: Transport
     process: ProcessState
     parse: ParseStatus
-    #: Why tmux could not be asked; None when it could.
+    #: Why tmux could not be queried; None if it could.
     probe_error: str | None = None
     accepting: TriState = "unknown"
     editing: TriState = "unknown"
@@ -50,8 +50,8 @@ class Facts:
             and self.input_mode == "freeform"
         )
 
-    def named(self) -> Mapping[str, str]:
-        """By the names that transitions use."""
+    def by_name(self) -> Mapping[str, str]:
+        """The facts by their names in transitions."""
         return {
             "diagnostics_availability": self.availability,
             "transport_state": self.transport,
@@ -69,40 +69,42 @@ class Facts:
         }
 
 
-_UNSEEN = Facts(
+_UNSEEN = SurfaceFacts(
     availability="unknown", transport="tmux_missing", process="unknown", parse="transport_unavailable"
 )
-_NO_SESSION = Facts(
+_NO_SESSION = SurfaceFacts(
     availability="unavailable", transport="tmux_missing", process="unknown", parse="transport_unavailable"
 )
-_ENDED = Facts(availability="tui_down", transport="tmux_up", process="tui_down", parse="skipped_tui_down")
+_ENDED = SurfaceFacts(
+    availability="tui_down", transport="tmux_up", process="tui_down", parse="skipped_tui_down"
+)
 
 
-def facts_of(sight: Sight | None, verdict: Verdict) -> Facts:
-    """What *sight* says after *verdict*; None is the state before the first look."""
-    if sight is None:
+def facts_of(observation: Observation | None, inferred: Inference) -> SurfaceFacts:
+    """The facts of *observation* with *inferred*. None: the facts before the first observation."""
+    if observation is None:
         return _UNSEEN
-    if sight.reach == "no_session":
+    if observation.reach == "no_session":
         return _NO_SESSION
-    if sight.reach == "no_answer":
-        return Facts(
+    if observation.reach == "no_answer":
+        return SurfaceFacts(
             availability="error",
             transport="probe_error",
             process="probe_error",
             parse="probe_error",
-            probe_error=sight.detail,
+            probe_error=observation.detail,
         )
-    if sight.surface is None or verdict.state == "exited":
+    if observation.surface is None or inferred.state == "exited":
         return _ENDED
-    # What is silent for long still shows what it shows.
-    state = sight.surface.state if verdict.state == "stale" else verdict.state
-    return _of_surface(sight.surface, state, is_scrolled=sight.is_scrolled)
+    # A stale screen still shows its state.
+    state = observation.surface.state if inferred.state == "stale" else inferred.state
+    return _of_surface(observation.surface, state, is_scrolled=observation.is_scrolled)
 
 
-def _of_surface(surface: Surface, state: State, *, is_scrolled: bool) -> Facts:
+def _of_surface(surface: Surface, state: InferredState, *, is_scrolled: bool) -> SurfaceFacts:
     accepting, editing, posture = _signals(surface, state)
     business, input_mode, context = _meaning(surface, state)
-    return Facts(
+    return SurfaceFacts(
         availability="available",
         transport="tmux_up",
         process="tui_up",
@@ -118,8 +120,8 @@ def _of_surface(surface: Surface, state: State, *, is_scrolled: bool) -> Facts:
     )
 
 
-def _signals(surface: Surface, state: State) -> tuple[TriState, TriState, TriState]:
-    """Whether it accepts input, holds a draft, and stands ready."""
+def _signals(surface: Surface, state: InferredState) -> tuple[TriState, TriState, TriState]:
+    """Whether it accepts input, holds a draft, and is ready."""
     match state:
         case "ready":
             return "yes", "no", "yes"
@@ -133,7 +135,7 @@ def _signals(surface: Surface, state: State) -> tuple[TriState, TriState, TriSta
             return "unknown", "unknown", "unknown"
 
 
-def _meaning(surface: Surface, state: State) -> tuple[Business, InputMode, Context]:
+def _meaning(surface: Surface, state: InferredState) -> tuple[Business, InputMode, Context]:
     at_prompt: Context = "error_banner" if surface.outcome == "error" else "normal_prompt"
     match state:
         case "ready" | "draft" | "limited":

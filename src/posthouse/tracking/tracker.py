@@ -1,8 +1,8 @@
-"""What is believed of a TUI: each look, each note of a prompt, and time itself give the next belief. Pure.
+"""Tracks the state of a TUI: each observation, each noted prompt and time produce the next state. Pure.
 
-A turn is believed to run when somebody saw it or noted a prompt. How it ended is believed from the
-agent's own transcript first, then its hooks, then a mark on the screen: a quiet screen proves that
-it is over, not how. Only where nobody but the screen ever told of a turn does standing still mean success.
+A turn counts as running when it was observed or a prompt was noted. The agent's transcript decides how it
+ended, then its hooks, then a mark on the screen. An idle screen proves that the turn ended, not how. It
+means success only if the screen is the only source that has ever shown a turn.
 """
 
 import hashlib
@@ -13,27 +13,26 @@ from datetime import datetime, timedelta
 
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.terminal.screen import ErrorKind, Outcome
-from posthouse.tools.tool import Testimony
-from posthouse.tracking import evidence as witnesses
+from posthouse.tools.tool import EvidenceRules
 from posthouse.tracking import inference
-from posthouse.tracking.disagreement import Known
+from posthouse.tracking.disagreement import InferenceInput
 from posthouse.tracking.drift import Drift
-from posthouse.tracking.evidence import Evidences
-from posthouse.tracking.inference import Verdict
-from posthouse.tracking.observation import Sight
-from posthouse.tracking.surface_facts import Facts, facts_of
-from posthouse.tracking.turn import OUTCOMES, TurnBelief, noted, turn_after, withdrawn
+from posthouse.tracking.evidence import FINISHED_STATES, EvidenceBySource, collect_evidence
+from posthouse.tracking.inference import Inference
+from posthouse.tracking.observation import Observation
+from posthouse.tracking.surface_facts import SurfaceFacts, facts_of
+from posthouse.tracking.turn import OUTCOMES, TrackedTurn, noted, turn_after, withdrawn
 
 MAX_TRANSITIONS = 24
-_UNJUDGED = Verdict(state="unknown", detail="nobody has looked yet")
-_NO_TURN = TurnBelief()
+_NOT_OBSERVED = Inference(state="unknown", detail="not observed yet")
+_NO_TURN = TrackedTurn()
 _NO_DRIFT = Drift()
-DEFAULT_TESTIMONY = Testimony()
+DEFAULT_RULES = EvidenceRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """One change of what is believed."""
+    """One change of the inferred facts."""
 
     at: datetime
     changed: tuple[str, ...]
@@ -41,20 +40,20 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
-    """Everything that is believed of one TUI."""
+class TuiState:
+    """The inferred state of one TUI."""
 
-    #: None: nobody has looked yet.
-    sight: Sight | None = None
-    seen_at: datetime
-    evidence: Evidences = field(default_factory=dict)
-    verdict: Verdict = _UNJUDGED
-    #: Since when the state is what it is.
+    #: None: not observed yet.
+    observation: Observation | None = None
+    observed_at: datetime
+    evidence: EvidenceBySource = field(default_factory=dict)
+    inferred: Inference = _NOT_OBSERVED
+    #: When the state last changed.
     state_since: datetime
-    turn: TurnBelief = _NO_TURN
-    #: Since when none of its facts changed.
+    turn: TrackedTurn = _NO_TURN
+    #: When a fact last changed.
     since: datetime
-    #: Since when the screen's text is the same.
+    #: When the screen's text last changed.
     text_since: datetime
     #: When the screen last showed a dialog.
     blocked_at: datetime | None = None
@@ -63,31 +62,31 @@ class Belief:
 
     @property
     def outcome(self) -> Outcome:
-        """How the last turn ended: as it was proved, else as the screen shows it."""
+        """How the last turn ended: as proved, else as shown on the screen."""
         if self.turn.last.result != "none":
             return OUTCOMES[self.turn.last.result]
-        surface = None if self.sight is None else self.sight.surface
-        is_over = self.turn.authority == "none" and self.verdict.state in witnesses.OVER
+        surface = None if self.observation is None else self.observation.surface
+        is_over = self.turn.authority == "none" and self.inferred.state in FINISHED_STATES
         return surface.outcome if surface is not None and is_over else "none"
 
     @property
     def error_kind(self) -> ErrorKind | None:
-        """Which error the last turn ended with; None unless it did."""
+        """The kind of error of the last turn; None unless it failed."""
         if self.outcome != "error":
             return None
-        surface = None if self.sight is None else self.sight.surface
+        surface = None if self.observation is None else self.observation.surface
         return self.turn.last.error_kind or (surface.error_kind if surface else None) or "api_error"
 
     @property
-    def surface(self) -> Facts:
-        return facts_of(self.sight, self.verdict)
+    def surface(self) -> SurfaceFacts:
+        return facts_of(self.observation, self.inferred)
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """All that counts as a change when it changes, by the contract's names."""
+        """The facts whose changes are transitions, by the contract's names."""
         last = self.turn.last.in_contract
         return {
-            **self.surface.named(),
+            **self.surface.by_name(),
             "turn_phase": self.turn.phase,
             "last_turn_result": last.result,
             "last_turn_source": last.source,
@@ -102,87 +101,86 @@ class Belief:
         return at - self.since >= timedelta(seconds=timings.stability_threshold_seconds)
 
 
-def initial(at: datetime) -> Belief:
-    """What is believed before the first look."""
-    return Belief(seen_at=at, since=at, state_since=at, text_since=at)
+def initial(at: datetime) -> TuiState:
+    """The state before the first observation."""
+    return TuiState(observed_at=at, since=at, state_since=at, text_since=at)
 
 
-def see(
-    belief: Belief,
-    sight: Sight,
+def observe(
+    state: TuiState,
+    observation: Observation,
     *,
     at: datetime,
     timings: TrackingTimings,
-    testimony: Testimony = DEFAULT_TESTIMONY,
-) -> Belief:
-    """The belief after a look. The same sight again counts too, because time may have passed."""
-    told = witnesses.gather(sight, belief.evidence, at=at)
-    is_blocked = sight.surface is not None and sight.surface.state == "blocked"
-    is_same_text = belief.sight is not None and belief.sight.text == sight.text
-    looked = replace(
-        belief,
-        sight=sight,
-        seen_at=at,
-        evidence=told,
-        blocked_at=at if is_blocked else belief.blocked_at,
-        text_since=belief.text_since if is_same_text else at,
+    rules: EvidenceRules = DEFAULT_RULES,
+) -> TuiState:
+    """The state after *observation*. Repeating an observation also matters: time may have passed."""
+    evidence = collect_evidence(observation, state.evidence, at=at)
+    is_blocked = observation.surface is not None and observation.surface.state == "blocked"
+    is_same_text = state.observation is not None and state.observation.text == observation.text
+    observed = replace(
+        state,
+        observation=observation,
+        observed_at=at,
+        evidence=evidence,
+        blocked_at=at if is_blocked else state.blocked_at,
+        text_since=state.text_since if is_same_text else at,
     )
-    verdict = inference.judge(known_of(looked), at=at, timings=timings, testimony=testimony)
-    turn = turn_after(belief.turn, sight, verdict, told, at=at, timings=timings, testimony=testimony)
+    inferred = inference.infer(inference_input(observed), at=at, timings=timings, rules=rules)
+    turn = turn_after(state.turn, observation, inferred, evidence, at=at, timings=timings, rules=rules)
     after = replace(
-        looked,
-        verdict=verdict,
+        observed,
+        inferred=inferred,
         turn=turn,
-        drift=belief.drift.after(belief.verdict, verdict, at=at),
-        state_since=belief.state_since if verdict.state == belief.verdict.state else at,
+        drift=state.drift.updated(state.inferred, inferred, at=at),
+        state_since=state.state_since if inferred.state == state.inferred.state else at,
     )
-    return _changed(belief, after, at)
+    return _changed(state, after, at)
 
 
-def note(belief: Belief, *, at: datetime) -> Belief:
-    """The belief after somebody said that a prompt goes in: a turn runs, and the last one is past."""
-    return _changed(belief, replace(belief, turn=noted(belief.turn, belief.sight, at=at)), at)
+def note_prompt(state: TuiState, *, at: datetime) -> TuiState:
+    """The state after a prompt was announced: a turn runs, and the last turn's result is cleared."""
+    return _changed(state, replace(state, turn=noted(state.turn, state.observation, at=at)), at)
 
 
-def withdraw(
-    belief: Belief, *, at: datetime, timings: TrackingTimings, testimony: Testimony = DEFAULT_TESTIMONY
-) -> Belief:
-    """The belief after a noted prompt turned out not to have been typed."""
-    unarmed = replace(belief, turn=withdrawn(belief.turn))
-    if belief.sight is None:
-        return unarmed
-    return see(unarmed, belief.sight, at=at, timings=timings, testimony=testimony)
+def withdraw_prompt(
+    state: TuiState, *, at: datetime, timings: TrackingTimings, rules: EvidenceRules = DEFAULT_RULES
+) -> TuiState:
+    """The state after a noted prompt turned out not to have been typed."""
+    withdrawn_state = replace(state, turn=withdrawn(state.turn))
+    if state.observation is None:
+        return withdrawn_state
+    return observe(withdrawn_state, state.observation, at=at, timings=timings, rules=rules)
 
 
-def next_at(belief: Belief, *, at: datetime, timings: TrackingTimings) -> datetime | None:
-    """When time alone may change the belief; None: never."""
-    if belief.sight is None:
+def next_at(state: TuiState, *, at: datetime, timings: TrackingTimings) -> datetime | None:
+    """The next time at which the state may change without a new observation; None: never."""
+    if state.observation is None:
         return None
-    times = [inference.next_at(known_of(belief), belief.verdict, at=at, timings=timings)]
-    if belief.turn.authority != "none":
-        if belief.turn.rested_at is not None:
+    times = [inference.next_at(inference_input(state), state.inferred, at=at, timings=timings)]
+    if state.turn.authority != "none":
+        if state.turn.idle_since is not None:
             completion = timedelta(seconds=timings.completion_stability_seconds)
-            times.append(belief.turn.rested_at + completion)
-        if belief.turn.noted_at is not None:
+            times.append(state.turn.idle_since + completion)
+        if state.turn.noted_at is not None:
             recovery = timedelta(seconds=timings.final_stable_active_recovery_seconds)
-            times.append(belief.turn.noted_at + recovery)
+            times.append(state.turn.noted_at + recovery)
     return min((moment for moment in times if moment is not None and moment > at), default=None)
 
 
-def known_of(belief: Belief) -> Known:
-    """What a judgement of *belief* is made from."""
-    assert belief.sight is not None
-    return Known(
-        sight=belief.sight,
-        evidence=belief.evidence,
-        blocked_at=belief.blocked_at,
-        text_since=belief.text_since,
-        is_noted=belief.turn.authority == "explicit_input",
+def inference_input(state: TuiState) -> InferenceInput:
+    assert state.observation is not None
+    return InferenceInput(
+        observation=state.observation,
+        evidence=state.evidence,
+        blocked_at=state.blocked_at,
+        text_since=state.text_since,
+        is_prompt_noted=state.turn.authority == "explicit_input",
     )
 
 
-def _changed(before: Belief, after: Belief, at: datetime) -> Belief:
-    """*after*, with the transition to it if it is one."""
+def _changed(before: TuiState, after: TuiState, at: datetime) -> TuiState:
+    """*after*, with a transition if facts changed."""
     old, new = before.facts, after.facts
     changed = tuple(name for name in new if new[name] != old[name])
     if not changed:

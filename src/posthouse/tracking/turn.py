@@ -1,4 +1,4 @@
-"""The turn that runs in a TUI and how the one before ended, in the contract's words. Pure."""
+"""The turn that runs in a TUI and the result of the last one, in the terms of the contract. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,10 +8,10 @@ from typing import Literal
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.support import clock
 from posthouse.terminal.screen import ErrorKind, Outcome
-from posthouse.tools.tool import Testimony
-from posthouse.tracking.evidence import AT_WORK, OVER, Evidences, is_sole
-from posthouse.tracking.inference import Verdict
-from posthouse.tracking.observation import Ended, Sight
+from posthouse.tools.tool import EvidenceRules
+from posthouse.tracking.evidence import FINISHED_STATES, WORKING_STATES, EvidenceBySource, is_screen_only
+from posthouse.tracking.inference import Inference
+from posthouse.tracking.observation import EndedTurn, Observation
 
 Phase = Literal["ready", "active", "unknown"]
 Result = Literal["success", "interrupted", "known_failure", "none"]
@@ -32,123 +32,132 @@ OUTCOMES: Mapping[Result, Outcome] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastTurn:
-    """How the last turn ended, if that was proved."""
+    """The proved result of the last turn."""
 
     result: Result = "none"
     source: Source = "none"
     at: datetime | None = None
-    #: Which error, where something tells.
+    #: The kind of error, if known.
     error_kind: ErrorKind | None = None
-    #: It was a compaction, and failed.
+    #: The turn was a failed compaction.
     lost_context: bool = False
 
     @property
     def in_contract(self) -> "LastTurn":
-        """The same in the contract's words: a failed compaction degrades the chat, and is no failure."""
+        """The result for the contract: a failed compaction degrades the chat and is not a failure."""
         return LastTurn() if self.lost_context else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnBelief:
-    """What is believed of the turn that runs, and of the one before."""
+class TrackedTurn:
+    """The running turn and the result of the last one."""
 
     phase: Phase = "unknown"
     last: LastTurn = LastTurn()
-    #: How we know of the turn whose end is awaited; none: no end is awaited.
+    #: The source of the turn whose end is awaited; `none`: no turn is awaited.
     authority: Source = "none"
     #: The screen has shown that turn.
     was_seen: bool = False
-    #: When it began, as far as we know.
+    #: When it began, if known.
     began_at: datetime | None = None
     #: When the prompt was noted.
     noted_at: datetime | None = None
-    #: Since when the TUI stands there without it.
-    rested_at: datetime | None = None
+    #: Since when the TUI is idle while the end is awaited.
+    idle_since: datetime | None = None
     #: The newest ended turn that is not the awaited one.
-    settled: Ended | None = None
+    previous_end: EndedTurn | None = None
 
 
-def noted(turn: TurnBelief, sight: Sight | None, *, at: datetime) -> TurnBelief:
-    """A turn runs because somebody said so; whatever ended before is not its end."""
-    ended = None if sight is None else sight.ended
-    return TurnBelief(
+def noted(turn: TrackedTurn, observation: Observation | None, *, at: datetime) -> TrackedTurn:
+    """The turn after a prompt was noted. A turn that ended before is not its end."""
+    ended = None if observation is None else observation.ended_turn
+    return TrackedTurn(
         phase="active",
         authority="explicit_input",
         began_at=at,
         noted_at=at,
-        settled=ended or turn.settled,
+        previous_end=ended or turn.previous_end,
     )
 
 
-def withdrawn(turn: TurnBelief) -> TurnBelief:
-    """What was noted did not happen."""
+def withdrawn(turn: TrackedTurn) -> TrackedTurn:
+    """The turn after the noted prompt was not typed."""
     return replace(turn, authority="none", phase="unknown", noted_at=None, began_at=None)
 
 
 def turn_after(
-    turn: TurnBelief,
-    sight: Sight,
-    verdict: Verdict,
-    evidence: Evidences,
+    turn: TrackedTurn,
+    observation: Observation,
+    inferred: Inference,
+    evidence: EvidenceBySource,
     *,
     at: datetime,
     timings: TrackingTimings,
-    testimony: Testimony,
-) -> TurnBelief:
-    """The turn after a look that led to *verdict*."""
-    if sight.surface is None:
-        # Whatever ran is out of sight; nobody will learn how it ends.
+    rules: EvidenceRules,
+) -> TrackedTurn:
+    """The turn after *observation*, from which *inferred* was inferred."""
+    if observation.surface is None:
+        # The turn's end can no longer be observed.
         return replace(turn, phase="unknown", authority="none", was_seen=False)
-    is_working = verdict.state in AT_WORK or (verdict.state == "stale" and sight.surface.is_working)
-    if is_working:
-        return _at_work(turn, sight, at=at)
-    if verdict.is_recovered:
-        return TurnBelief(phase="ready", last=turn.last, settled=sight.ended)
-    if verdict.state not in OVER:
-        return replace(turn, phase="unknown", was_seen=turn.was_seen or verdict.state == "blocked")
-    if turn.authority == "none":
-        return _at_rest(turn, sight, at=at)
-    rested = replace(turn, rested_at=turn.rested_at or at)
-    proof = _proof(rested, sight, evidence, at, timings, testimony)
-    if proof is not None:
-        return TurnBelief(phase="ready", last=_ending(proof, turn.authority, sight, at), settled=sight.ended)
-    return _unproved(rested, sight, at=at, timings=timings)
-
-
-def _at_rest(turn: TurnBelief, sight: Sight, *, at: datetime) -> TurnBelief:
-    """Nothing was awaited; a turn that came and went between two looks is told by the transcript alone."""
-    last = turn.last
-    is_later = turn.settled is None or (
-        sight.ended is not None and sight.ended.submitted_at_utc > turn.settled.submitted_at_utc
+    is_working = inferred.state in WORKING_STATES or (
+        inferred.state == "stale" and observation.surface.is_working
     )
-    if turn.phase == "ready" and sight.ended is not None and is_later:
-        if _is_of(turn.last, sight.ended):
-            # Its end was seen before the transcript told of it, which knows better how, and nothing else.
-            last = _ending(sight.ended.outcome, last.source, sight, last.at or at)
+    if is_working:
+        return _working(turn, observation, at=at)
+    if inferred.is_recovered:
+        return TrackedTurn(phase="ready", last=turn.last, previous_end=observation.ended_turn)
+    if inferred.state not in FINISHED_STATES:
+        return replace(turn, phase="unknown", was_seen=turn.was_seen or inferred.state == "blocked")
+    if turn.authority == "none":
+        return _idle(turn, observation, at=at)
+    idle = replace(turn, idle_since=turn.idle_since or at)
+    proof = _proof(idle, observation, evidence, at, timings, rules)
+    if proof is not None:
+        return TrackedTurn(
+            phase="ready",
+            last=_ending(proof, turn.authority, observation, at),
+            previous_end=observation.ended_turn,
+        )
+    return _unproved(idle, observation, at=at, timings=timings)
+
+
+def _idle(turn: TrackedTurn, observation: Observation, *, at: datetime) -> TrackedTurn:
+    """No turn was awaited. Only the transcript shows a turn that ran between two observations."""
+    last = turn.last
+    is_later = turn.previous_end is None or (
+        observation.ended_turn is not None
+        and observation.ended_turn.submitted_at_utc > turn.previous_end.submitted_at_utc
+    )
+    if turn.phase == "ready" and observation.ended_turn is not None and is_later:
+        if _is_same_turn(turn.last, observation.ended_turn):
+            # Its end was seen before the transcript had it; take only the outcome from the transcript.
+            last = _ending(observation.ended_turn.outcome, last.source, observation, last.at or at)
         else:
-            last = _ending(sight.ended.outcome, "surface_inference", sight, at)
-    return replace(turn, phase="ready", last=last, settled=sight.ended, rested_at=turn.rested_at or at)
+            last = _ending(observation.ended_turn.outcome, "surface_inference", observation, at)
+    return replace(
+        turn, phase="ready", last=last, previous_end=observation.ended_turn, idle_since=turn.idle_since or at
+    )
 
 
-def _is_of(last: LastTurn, ended: Ended) -> bool:
-    """Whether *ended* began before the last turn's end was seen, and so is that turn."""
+def _is_same_turn(last: LastTurn, ended: EndedTurn) -> bool:
+    """Whether *ended* is the last turn: it began before that turn's end was seen."""
     try:
         return last.at is not None and clock.parse(ended.submitted_at_utc) <= last.at
-    except ValueError:  # the CLI's own file, and its own way to write times
+    except ValueError:  # the CLI may change its time format
         return False
 
 
-def _ending(proof: Outcome, source: Source, sight: Sight, at: datetime) -> LastTurn:
+def _ending(proof: Outcome, source: Source, observation: Observation, at: datetime) -> LastTurn:
     ending = LastTurn(result=_RESULTS[proof], source=source, at=at)
-    if proof != "error" or sight.surface is None:
+    if proof != "error" or observation.surface is None:
         return ending
-    lost_context = sight.surface.chat_context == "degraded"
-    return replace(ending, error_kind=sight.surface.error_kind, lost_context=lost_context)
+    lost_context = observation.surface.chat_context == "degraded"
+    return replace(ending, error_kind=observation.surface.error_kind, lost_context=lost_context)
 
 
-def _at_work(turn: TurnBelief, sight: Sight, *, at: datetime) -> TurnBelief:
+def _working(turn: TrackedTurn, observation: Observation, *, at: datetime) -> TrackedTurn:
     is_same = turn.phase != "ready" and turn.authority != "none"
-    shown = sight.surface is not None and sight.surface.is_working
+    shown = observation.surface is not None and observation.surface.is_working
     return replace(
         turn,
         phase="active",
@@ -156,42 +165,44 @@ def _at_work(turn: TurnBelief, sight: Sight, *, at: datetime) -> TurnBelief:
         authority=turn.authority if is_same else "surface_inference",
         began_at=turn.began_at if is_same and turn.began_at is not None else at,
         was_seen=(is_same and turn.was_seen) or shown,
-        rested_at=None,
+        idle_since=None,
     )
 
 
 def _proof(
-    turn: TurnBelief,
-    sight: Sight,
-    evidence: Evidences,
+    turn: TrackedTurn,
+    observation: Observation,
+    evidence: EvidenceBySource,
     at: datetime,
     timings: TrackingTimings,
-    testimony: Testimony,
+    rules: EvidenceRules,
 ) -> Outcome | None:
-    """How the awaited turn ended, by the best witness that tells; None while nobody does."""
-    if sight.ended is not None and sight.ended != turn.settled:
-        return sight.ended.outcome
+    """How the awaited turn ended, from the most reliable source; None while no source shows it."""
+    if observation.ended_turn is not None and observation.ended_turn != turn.previous_end:
+        return observation.ended_turn.outcome
     hook = evidence.get("hook")
     if hook is not None and turn.began_at is not None and hook.since >= turn.began_at:
-        if hook.says == "failed":
+        if hook.value == "failed":
             return "error"
-        if hook.says == "ended" and testimony.end_means_success and "hook" in testimony.ends:
+        if hook.value == "ended" and rules.end_implies_success and "hook" in rules.ends:
             return "success"
-    if not turn.was_seen or sight.surface is None:
+    if not turn.was_seen or observation.surface is None:
         return None
-    if sight.surface.outcome in ("interrupted", "error"):
-        return sight.surface.outcome
-    # Nobody else will tell: standing still for long enough has to do.
-    assert turn.rested_at is not None
-    stood = at - turn.rested_at >= timedelta(seconds=timings.completion_stability_seconds)
-    return "success" if stood and is_sole(evidence) else None
+    if observation.surface.outcome in ("interrupted", "error"):
+        return observation.surface.outcome
+    # The screen is the only source: a long enough idle period counts as success.
+    assert turn.idle_since is not None
+    is_over = at - turn.idle_since >= timedelta(seconds=timings.completion_stability_seconds)
+    return "success" if is_over and is_screen_only(evidence) else None
 
 
-def _unproved(turn: TurnBelief, sight: Sight, *, at: datetime, timings: TrackingTimings) -> TurnBelief:
+def _unproved(
+    turn: TrackedTurn, observation: Observation, *, at: datetime, timings: TrackingTimings
+) -> TrackedTurn:
     if turn.was_seen:
-        # Over, but not proved how; somebody may still tell.
+        # Ended, but not proved how; another source may still report it.
         return replace(turn, phase="ready")
     recovery = timedelta(seconds=timings.final_stable_active_recovery_seconds)
     if turn.noted_at is not None and at - turn.noted_at < recovery:
         return replace(turn, phase="active")
-    return TurnBelief(phase="ready", last=turn.last, settled=sight.ended)
+    return TrackedTurn(phase="ready", last=turn.last, previous_end=observation.ended_turn)

@@ -1,7 +1,7 @@
 """The program in the agent's pane: `python -I -S bridge.py TURN-FOLDER [VARIABLES-FILE]`.
 
 Isolated and without site packages, so that nothing in the agent's environment or working directory can
-change what runs here. All the work is in `carry`, which Python keeps compiled.
+change what runs here. All the work is in `execution`, which Python caches compiled.
 """
 
 import os.path

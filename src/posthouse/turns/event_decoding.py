@@ -1,21 +1,21 @@
-"""From a program's lines to canonical events."""
+"""Decodes a program's output lines into canonical events."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from posthouse.contracts.events import CanonicalEvent, Decoded
+from posthouse.contracts.events import CanonicalEvent, DecodedRecord
 from posthouse.support import clock, untrusted_files
 from posthouse.tools.decoder import Decoder
 from posthouse.turns.tail import Overlong
 
-#: A diagnostic shows this much of what could not be understood.
+#: A diagnostic shows this much of an undecodable text.
 _SHOWN_CHARACTERS = 4000
 _MAX_DEPTH = 100
 
 
-class Narrator:
-    """Tells one turn. Knows the provider's conversation id from the first record that says it."""
+class EventDecoder:
+    """Decodes the output of one turn. Keeps the conversation id from the first record that has one."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Narrator:
         self._session_id: str | None = None
 
     def stdout(self, line: bytes | Overlong) -> Iterator[CanonicalEvent]:
-        """What one line of the provider's stream means; nothing for a blank one."""
+        """The events of one line of the provider's stream; none for a blank line."""
         if isinstance(line, Overlong):
             yield self._diagnostic("raw_text", _too_long(line), severity="warning")
             return
@@ -48,7 +48,7 @@ class Narrator:
             yield self._diagnostic("non_mapping", text, severity="warning")
 
     def stderr(self, line: bytes | Overlong) -> Iterator[CanonicalEvent]:
-        """One diagnostic for each line that is not blank."""
+        """One diagnostic for a line that is not blank."""
         text = _too_long(line) if isinstance(line, Overlong) else line.decode(errors="replace").rstrip()
         if text.strip():
             yield self._diagnostic("stderr", text)
@@ -56,15 +56,15 @@ class Narrator:
     def _record(self, record: dict[str, Any]) -> Iterator[CanonicalEvent]:
         self._session_id = self._session_id or self._decoder.session_id(record)
         for decoded in self._decode(record):
-            yield self._place(decoded, record)
+            yield self._event(decoded, record)
 
-    def _decode(self, record: dict[str, Any]) -> Iterable[Decoded]:
+    def _decode(self, record: dict[str, Any]) -> Iterable[DecodedRecord]:
         try:
             return self._decoder.decode(record)
-        except Exception as error:  # noqa: BLE001 - a record nobody foresaw must not end the telling
+        except Exception as error:  # noqa: BLE001 - an unexpected record must not stop the decoding
             text = f"undecodable record: {type(error).__name__}: {error}"
             return [
-                Decoded(
+                DecodedRecord(
                     kind="diagnostic",
                     provider_event_type="undecodable",
                     message=text,
@@ -75,8 +75,8 @@ class Narrator:
     def _diagnostic(self, event_type: str, text: str, **data: str) -> CanonicalEvent:
         shown = text[:_SHOWN_CHARACTERS]
         message = shown.splitlines()[0] if shown else ""
-        return self._place(
-            Decoded(
+        return self._event(
+            DecodedRecord(
                 kind="diagnostic",
                 provider_event_type=event_type,
                 message=message,
@@ -85,7 +85,7 @@ class Narrator:
             None,
         )
 
-    def _place(self, decoded: Decoded, record: dict[str, Any] | None) -> CanonicalEvent:
+    def _event(self, decoded: DecodedRecord, record: dict[str, Any] | None) -> CanonicalEvent:
         return CanonicalEvent(
             kind=decoded.kind,
             message=decoded.message,
@@ -105,10 +105,10 @@ def encode(event: CanonicalEvent) -> bytes:
 
 
 def _parse(text: str) -> object:
-    """Strict JSON of bounded depth, so that whoever walks it later has room on the stack.
+    """Parse strict JSON of bounded depth, so that recursive readers do not exhaust the stack.
 
     Raises:
-        ValueError: It is not.
+        ValueError: It is invalid or too deep.
     """
     value: object = untrusted_files.decode_json(text, parse_constant=_refuse, max_depth=_MAX_DEPTH)
     return value

@@ -1,4 +1,4 @@
-"""A turn's events as they come."""
+"""Follows a turn's events live."""
 
 import time
 from collections import Counter
@@ -8,44 +8,44 @@ from posthouse.contracts.events import CanonicalEvent
 from posthouse.turns.state import events_of, open_canonical, read_events
 from posthouse.turns.turn import Turn
 
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 
 
 def follow(turn: Turn, seconds: float | None) -> Iterator[CanonicalEvent]:
-    """Each event once, soon after it happened, until the turn has ended or *seconds* passed.
+    """Yield each event once, soon after it happened, until the turn has ended or *seconds* passed.
 
-    When the bridge was killed, the rest comes when the program has ended.
+    If the bridge was killed, the remaining events follow when the program has ended.
     """
-    given: Counter[bool] = Counter()
+    yielded: Counter[bool] = Counter()
     for event in _live(turn, seconds):
-        given[_is_stderr(event)] += 1
+        yielded[_is_stderr(event)] += 1
         yield event
     if turn.state().is_final and not turn.exitcode_path.exists():
-        yield from _rest(turn, given)
+        yield from _remaining(turn, yielded)
 
 
 def _live(turn: Turn, seconds: float | None) -> Iterator[CanonicalEvent]:
     deadline = None if seconds is None else time.monotonic() + seconds
-    told = None
+    events_file = None
     try:
         is_over = False
         while not is_over:
-            left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, deadline - time.monotonic())
+            left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
             is_over = turn.wait(max(0.0, left)).status != "active" or left <= 0
-            if told is None and turn.folder.canonical.exists():
-                told = open_canonical(turn.folder)
-            if told is not None:
-                yield from read_events(told)
+            if events_file is None and turn.folder.canonical.exists():
+                events_file = open_canonical(turn.folder)
+            if events_file is not None:
+                yield from read_events(events_file)
     finally:
-        if told is not None:
-            told.close()
+        if events_file is not None:
+            events_file.close()
 
 
-def _rest(turn: Turn, given: Counter[bool]) -> Iterator[CanonicalEvent]:
-    """What the program said after its bridge was killed. Each of its two streams keeps its order."""
+def _remaining(turn: Turn, yielded: Counter[bool]) -> Iterator[CanonicalEvent]:
+    """The program's events after its bridge was killed. Each of its two streams keeps its order."""
     for event in events_of(turn.folder):
-        if given[_is_stderr(event)]:
-            given[_is_stderr(event)] -= 1
+        if yielded[_is_stderr(event)]:
+            yielded[_is_stderr(event)] -= 1
         else:
             yield event
 

@@ -1,7 +1,7 @@
-"""Carrying out one ordered turn: start its program, follow it, write how it ended.
+"""The bridge: runs one turn's program, decodes its output and records how it ended.
 
-This process may be killed at any point. Before the program's pid is on disk the program does not run; after
-that it needs nobody: its output goes straight to its files, and whoever reads the folder can judge.
+This process may be killed at any point. The program starts only after its pid is on disk; from then on it
+does not need the bridge: its output goes directly to files, and readers derive the outcome from the folder.
 """
 
 import os
@@ -16,76 +16,75 @@ from posthouse.errors import PosthouseError
 from posthouse.support import crashpoints, processes
 from posthouse.terminal import variable_files
 from posthouse.turns import child, process_stop
-from posthouse.turns.event_decoding import Narrator
+from posthouse.turns.event_decoding import EventDecoder
 from posthouse.turns.folder import Folder, Run
-from posthouse.turns.output_follower import Telling
-from posthouse.turns.pane import Pane
+from posthouse.turns.output_follower import OutputFollower
+from posthouse.turns.pane import PaneOutput
 from posthouse.turns.render import Renderer
-from posthouse.turns.stop_conditions import Signals, Watch
+from posthouse.turns.stop_conditions import StopMonitor, StopSignals
 
 _CANNOT_START = 1
-_NOT_MINE = 3
-_SHORTEST_PAUSE_SECONDS = 0.01
-_LONGEST_PAUSE_SECONDS = 0.25
-_LAST_WORDS_SECONDS = 1.0
+_ALREADY_CLAIMED = 3
+_MIN_PAUSE_SECONDS = 0.01
+_MAX_PAUSE_SECONDS = 0.25
+_FLUSH_SECONDS = 1.0
 
 
 def main(arguments: list[str]) -> int:
-    """The bridge's process: carry out the turn in the folder that *arguments* name.
-
-    A file that they name as well has variables for the turn's program.
-    """
+    """Run the bridge. *arguments*: the turn folder, and optionally a file with the program's variables."""
     try:
         for variables_file in arguments[1:]:
             os.environ.update(variable_files.read(Path(variables_file)))
     except PosthouseError as error:
-        sys.stderr.write(f"posthouse: cannot carry out the turn: {error}\n")
+        sys.stderr.write(f"posthouse: cannot run the turn: {error}\n")
         return _CANNOT_START
     crashpoints.arm(os.environ.pop(names.CRASH_AT, None))
-    return carry(Folder(Path(arguments[0])), Pane(sys.stdout.fileno()))
+    return run_turn(Folder(Path(arguments[0])), PaneOutput(sys.stdout.fileno()))
 
 
-def carry(folder: Folder, pane: Pane) -> int:
-    """Run the turn in *folder* unless it was taken before. 0: it was carried out, whatever came of it."""
+def run_turn(folder: Folder, pane: PaneOutput) -> int:
+    """Run the turn in *folder* unless it was claimed before. Returns 0 if it ran, whatever its outcome."""
     order = folder.read_order()
     program = child.fork(order, folder)
-    signals = Signals()  # after the fork: the program starts with the signals it expects
-    run = Run(boot_id=processes.boot_id(), runner=_myself(), child=program.process)
+    signals = StopSignals()  # after the fork, so that the program starts with default signal handlers
+    run = Run(boot_id=processes.boot_id(), runner=_this_process(), child=program.process)
     if not folder.claim(run):
-        program.drop()
+        program.discard()
         pane.write(f"turn {order.turn_id} was taken before; nothing was run\n")
-        pane.close(seconds=_LAST_WORDS_SECONDS)
-        return _NOT_MINE
+        pane.close(seconds=_FLUSH_SECONDS)
+        return _ALREADY_CLAIMED
     folder.write_process(run)
-    program.go()
+    program.release()
     crashpoints.reach("let the program go")
     renderer = Renderer(order.style, order.detail)
-    telling = Telling(folder, Narrator(tools.load_decoder(order.tool), order.turn_index), renderer, pane)
-    _follow(run, telling, Watch(folder, order, run, signals, now=time.monotonic()))
+    follower = OutputFollower(
+        folder, EventDecoder(tools.load_decoder(order.tool), order.turn_index), renderer, pane
+    )
+    _follow(run, follower, StopMonitor(folder, order, run, signals, now=time.monotonic()))
     code = program.reap()
     if folder.interrupt.exists():
-        # A command that the program had put into a session of its own heard none of the signals.
+        # Commands in sessions of their own did not get the signals.
         process_stop.end_leftovers(run, order.turn_id)
     folder.write_exitcode(code)
     pane.write(renderer.note(f"turn {order.turn_index} ended, exit code {code}"))
-    pane.close(seconds=_LAST_WORDS_SECONDS)
+    pane.close(seconds=_FLUSH_SECONDS)
     return 0
 
 
-def _myself() -> processes.Process:
+def _this_process() -> processes.Process:
     process = processes.identify(os.getpid())
     if process is None:
         raise RuntimeError("/proc is not mounted: a turn cannot be followed without it")
     return process
 
 
-def _follow(run: Run, telling: Telling, watch: Watch) -> None:
-    """Stay with the program to its end, then tell what is left."""
+def _follow(run: Run, follower: OutputFollower, monitor: StopMonitor) -> None:
+    """Follow the program to its end, then write the remaining events."""
     ending = os.pidfd_open(run.child.pid)
-    pause = _SHORTEST_PAUSE_SECONDS
-    while not select.select([ending], [], [], watch.pause(time.monotonic(), pause))[0]:
-        was_any = telling.advance()
-        watch.check(time.monotonic())
-        pause = _SHORTEST_PAUSE_SECONDS if was_any else min(pause * 2, _LONGEST_PAUSE_SECONDS)
-    telling.finish()
+    pause = _MIN_PAUSE_SECONDS
+    while not select.select([ending], [], [], monitor.pause(time.monotonic(), pause))[0]:
+        had_output = follower.advance()
+        monitor.check(time.monotonic())
+        pause = _MIN_PAUSE_SECONDS if had_output else min(pause * 2, _MAX_PAUSE_SECONDS)
+    follower.finish()
     os.close(ending)

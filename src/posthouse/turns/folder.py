@@ -1,9 +1,9 @@
-"""The files of one turn: their names, who writes each, and how they are read back.
+"""The files of one turn: names, writers and readers.
 
-`order.json` and `prompt.txt` come from the starter. `run.json` is the claim on the turn: it is created
-once, by the bridge that carries the turn out or by whoever calls it off, never by both. `process.json` and
-`exitcode` are the contract's: the second is the completion marker and is written last. `interrupt.json`
-says that the end was asked for, and is there before the first signal is sent.
+The starter writes `order.json` and `prompt.txt`. `run.json` is the claim on the turn: it is created once,
+either by the bridge that runs the turn or as a tombstone that cancels it. `process.json` and `exitcode` are
+fixed by the contract: `exitcode` is the completion marker and is written last. `interrupt.json` records an
+interrupt request and is written before the first signal is sent.
 """
 
 from collections.abc import Callable
@@ -17,21 +17,21 @@ from posthouse.support.processes import Process
 from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns.turn_order import Order
 
-#: A prompt of some megabytes is part of an order's arguments.
+#: The arguments may contain a prompt of some megabytes.
 _MAX_ORDER_BYTES = 64 << 20
 
 T = TypeVar("T")
 
 
 class BadTurnRecord(Conflict):
-    """A file of the turn is not what its writer makes; the agent's programs can write there too."""
+    """A file of the turn has invalid content; the agent's programs can write there, too."""
 
     code = "bad_turn_record"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Who carries the turn out: the bridge and the program, which leads its own process group."""
+    """The processes of a turn: the bridge, and the program, which leads its own process group."""
 
     boot_id: str
     runner: Process
@@ -39,23 +39,23 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CalledOff:
-    """The turn never ran and never will."""
+class Cancellation:
+    """The tombstone of a turn that never ran and never will."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interrupt:
-    """Somebody asked for the end of the turn."""
+class InterruptRecord:
+    """A request to end the turn."""
 
     requested_at_utc: str
-    #: `interrupt`, `kill`, `limit`, or what happened to the pane.
+    #: `interrupt`, `kill`, `limit`, or an event of the pane.
     reason: str
 
 
 class Folder:
-    """One turn folder. Methods that claim or mark say whether this call did it."""
+    """One turn folder. Methods that claim or mark return whether this call did it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,12 +70,12 @@ class Folder:
         self.exitcode = path / "exitcode"
 
     def read_order(self) -> Order:
-        """What was ordered.
+        """Read the order, without the prompt.
 
         Raises:
-            FileNotFoundError: Nothing was.
-            BadTurnRecord: The file holds something else. So do all that read.
-            UnsafeFile: It is not a regular file. So do all that read.
+            FileNotFoundError: There is no order.
+            BadTurnRecord: The content is invalid. Other readers raise it, too.
+            UnsafeFile: It is not a regular file. Other readers raise it, too.
         """
         return _decoded(
             self.order,
@@ -83,7 +83,7 @@ class Folder:
         )
 
     def claim(self, run: Run) -> bool:
-        """Take the turn for this bridge. False: it was carried out or called off before."""
+        """Claim the turn for this bridge. False: it was claimed or cancelled before."""
         record = {
             "boot_id": run.boot_id,
             "runner_pid": run.runner.pid,
@@ -93,11 +93,11 @@ class Folder:
         }
         return files.create_json(self.run, record)
 
-    def call_off(self, reason: str) -> bool:
-        """Make sure that a turn nobody has claimed never runs. False: a bridge was first."""
+    def cancel_unstarted(self, reason: str) -> bool:
+        """Cancel the turn durably unless a bridge has claimed it. False: a bridge has."""
         return files.create_json(self.run, {"called_off": reason})
 
-    def read_claim(self) -> Run | CalledOff | None:
+    def read_claim(self) -> Run | Cancellation | None:
         record = _object(self.run)
         return None if record is None else _decoded(self.run, lambda: _claim_of(record))
 
@@ -114,12 +114,12 @@ class Folder:
         return None if record is None else _decoded(self.process, lambda: _text(record, "launched_at_utc"))
 
     def mark_interrupt(self, reason: str) -> bool:
-        """Say durably that the end was asked for. The first reason stays."""
+        """Record an interrupt request durably. The first reason stays. False: there was one before."""
         return files.create_json(
             self.interrupt, {"requested_at_utc": clock.iso_micros(clock.now()), "reason": reason}
         )
 
-    def read_interrupt(self) -> Interrupt | None:
+    def read_interrupt(self) -> InterruptRecord | None:
         record = _object(self.interrupt)
         return None if record is None else _decoded(self.interrupt, lambda: _interrupt_of(record))
 
@@ -153,9 +153,9 @@ def _decoded(path: Path, decode: Callable[[], T]) -> T:
         raise BadTurnRecord(f"{path} can't be used: {type(error).__name__}: {error}") from error
 
 
-def _claim_of(record: dict[str, Any]) -> Run | CalledOff:
+def _claim_of(record: dict[str, Any]) -> Run | Cancellation:
     if "called_off" in record:
-        return CalledOff(reason=_text(record, "called_off"))
+        return Cancellation(reason=_text(record, "called_off"))
     return Run(
         boot_id=_text(record, "boot_id"),
         runner=Process(_number(record, "runner_pid"), _number(record, "runner_start_ticks")),
@@ -163,8 +163,8 @@ def _claim_of(record: dict[str, Any]) -> Run | CalledOff:
     )
 
 
-def _interrupt_of(record: dict[str, Any]) -> Interrupt:
-    return Interrupt(requested_at_utc=_text(record, "requested_at_utc"), reason=_text(record, "reason"))
+def _interrupt_of(record: dict[str, Any]) -> InterruptRecord:
+    return InterruptRecord(requested_at_utc=_text(record, "requested_at_utc"), reason=_text(record, "reason"))
 
 
 def _text(record: dict[str, Any], key: str) -> str:

@@ -1,8 +1,8 @@
-"""What became of a turn, judged from what it left. Pure.
+"""Infers the outcome of a turn from its events. Pure.
 
 The provider's terminal event decides; without one, a turn that we signalled was interrupted and any other
-crashed. Exit codes differ between providers and show neither interruption nor failure reliably, so a code
-is only told, never believed.
+crashed. Exit codes differ between providers and show neither interruption nor failure reliably, so the code
+is only reported, not interpreted.
 """
 
 import signal
@@ -12,76 +12,81 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from posthouse.contracts.events import CanonicalEvent
-from posthouse.turns.folder import Interrupt
+from posthouse.turns.folder import InterruptRecord
 
-Verdict = Literal["completed", "failed", "interrupted"]
+FinalStatus = Literal["completed", "failed", "interrupted"]
 
-#: Of an answer that only exists in pieces, and of an error.
+#: Limits for an answer assembled from pieces, and for an error.
 _MAX_ANSWER_CHARACTERS = 4 * 1024 * 1024
 _MAX_ERROR_CHARACTERS = 4000
 _STDERR_LINES = 8
-_ABORT_WORDS = ("abort", "interrupt", "cancel", "error_during_execution")
+_ABORT_MARKERS = ("abort", "interrupt", "cancel", "error_during_execution")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What the events of one turn say about its end."""
+class TurnEvidence:
+    """The events of one turn that matter for its outcome."""
 
     session_id: str | None = None
     completion: CanonicalEvent | None = None
-    #: Everything the assistant said, for providers whose terminal event does not repeat it.
-    said: str = ""
+    #: All assistant messages, for providers whose terminal event does not repeat the answer.
+    assistant_text: str = ""
     #: The last lines of stderr.
-    complaints: tuple[str, ...] = ()
+    stderr_tail: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """The judgement, with what a caller wants to know beside it."""
+class TurnOutcome:
+    """The outcome of an ended turn."""
 
-    status: Verdict
+    status: FinalStatus
     session_id: str | None
     answer: str | None
     error: str | None
     usage: Mapping[str, Any] | None
-    #: What the provider says it cost, in dollars.
+    #: The cost in dollars, as reported by the provider.
     cost_usd: float | None = None
 
 
-def gather(events: Iterable[CanonicalEvent]) -> Evidence:
+def collect_evidence(events: Iterable[CanonicalEvent]) -> TurnEvidence:
     """Fold the events of a turn, in order."""
     session_id: str | None = None
     completion: CanonicalEvent | None = None
-    speech = _Speech()
+    assistant = _AssistantText()
     complaints: deque[str] = deque(maxlen=_STDERR_LINES)
     for event in events:
         session_id = session_id or event.session_id
         if event.kind == "completion":
             completion = event
         elif event.kind == "assistant":
-            speech.add(event)
+            assistant.add(event)
         elif event.provider_event_type == "stderr":
             complaints.append(event.message)
-    return Evidence(
-        session_id=session_id, completion=completion, said=speech.text(), complaints=tuple(complaints)
+    return TurnEvidence(
+        session_id=session_id,
+        completion=completion,
+        assistant_text=assistant.text(),
+        stderr_tail=tuple(complaints),
     )
 
 
-def judge(evidence: Evidence, *, returncode: int | None, interrupt: Interrupt | None) -> Outcome:
-    """The outcome of a turn whose program has ended."""
+def infer_outcome(
+    evidence: TurnEvidence, *, returncode: int | None, interrupt: InterruptRecord | None
+) -> TurnOutcome:
+    """Infer the outcome of a turn whose program has ended."""
     completion = _Completion(evidence.completion)
     status = _status(completion, interrupt)
-    return Outcome(
+    return TurnOutcome(
         status=status,
         session_id=evidence.session_id,
-        answer=completion.text() or evidence.said or None,
+        answer=completion.text() or evidence.assistant_text or None,
         error=_error(status, evidence, completion, returncode, interrupt),
         usage=completion.usage(),
         cost_usd=completion.cost_usd(),
     )
 
 
-def _status(completion: "_Completion", interrupt: Interrupt | None) -> Verdict:
+def _status(completion: "_Completion", interrupt: InterruptRecord | None) -> FinalStatus:
     if completion.is_success():
         return "completed"
     if interrupt and (completion.is_absent() or completion.is_abort()):
@@ -90,19 +95,19 @@ def _status(completion: "_Completion", interrupt: Interrupt | None) -> Verdict:
 
 
 def _error(
-    status: Verdict,
-    evidence: Evidence,
+    status: FinalStatus,
+    evidence: TurnEvidence,
     completion: "_Completion",
     returncode: int | None,
-    interrupt: Interrupt | None,
+    interrupt: InterruptRecord | None,
 ) -> str | None:
     if status == "completed":
         return None
     if status == "interrupted":
         return f"stopped on request ({interrupt.reason})" if interrupt else None
     if not completion.is_absent():
-        return completion.complaint()[:_MAX_ERROR_CHARACTERS]
-    words = [f"crashed: ended without a result ({_ending(returncode)})", *evidence.complaints]
+        return completion.error_text()[:_MAX_ERROR_CHARACTERS]
+    words = [f"crashed: ended without a result ({_ending(returncode)})", *evidence.stderr_tail]
     return "\n".join(words)[:_MAX_ERROR_CHARACTERS]
 
 
@@ -132,9 +137,9 @@ class _Completion:
         return self._data.get("status") == "success"
 
     def is_abort(self) -> bool:
-        """Whether the provider says that it was made to stop, rather than that something failed."""
+        """Whether the provider reports an abort rather than a failure."""
         reasons = (self._raw.get("terminal_reason"), self._data.get("stop_reason"), self._data.get("status"))
-        return any(word in str(reason).lower() for reason in reasons for word in _ABORT_WORDS)
+        return any(word in str(reason).lower() for reason in reasons for word in _ABORT_MARKERS)
 
     def text(self) -> str | None:
         text = self._data.get("result_text")
@@ -148,7 +153,7 @@ class _Completion:
         cost = self._data.get("total_cost_usd")
         return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
 
-    def complaint(self) -> str:
+    def error_text(self) -> str:
         errors = self._data.get("errors")
         if isinstance(errors, list) and errors:
             return "\n".join(str(error) for error in errors)
@@ -157,8 +162,8 @@ class _Completion:
         return str(message or self.text() or self._data.get("status") or "failed without a reason")
 
 
-class _Speech:
-    """What the assistant said: pieces run together, whole messages stand apart, an update replaces."""
+class _AssistantText:
+    """The assistant's text: deltas are joined, messages are separate, an update replaces its message."""
 
     def __init__(self) -> None:
         self._messages: dict[str, str] = {}

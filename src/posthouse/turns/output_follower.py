@@ -1,12 +1,12 @@
-"""Following a running program's files: canonical events for readers, text for the pane."""
+"""Follows a running program's output files: writes canonical events to disk and text to the pane."""
 
 import os
 from collections.abc import Iterable, Iterator
 
 from posthouse.contracts.events import CanonicalEvent
-from posthouse.turns.event_decoding import Narrator, encode
+from posthouse.turns.event_decoding import EventDecoder, encode
 from posthouse.turns.folder import Folder
-from posthouse.turns.pane import Pane
+from posthouse.turns.pane import PaneOutput
 from posthouse.turns.render import Renderer
 from posthouse.turns.tail import Tail
 
@@ -14,42 +14,42 @@ from posthouse.turns.tail import Tail
 _BATCH_BYTES = 64 * 1024
 
 
-class Telling:
-    """Reads what the program wrote since the last time and passes it on."""
+class OutputFollower:
+    """Reads new output of the program and writes its events."""
 
-    def __init__(self, folder: Folder, narrator: Narrator, renderer: Renderer, pane: Pane) -> None:
+    def __init__(self, folder: Folder, decoder: EventDecoder, renderer: Renderer, pane: PaneOutput) -> None:
         self._stdout = Tail(folder.stdout)
         self._stderr = Tail(folder.stderr)
-        self._narrator = narrator
+        self._decoder = decoder
         self._renderer = renderer
         self._pane = pane
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self._canonical = os.open(folder.canonical, append, 0o600)
 
     def advance(self) -> bool:
-        """Pass on whole lines. True when there were any."""
-        return self._pass_on(self._told(is_last=False))
+        """Process complete lines. True if there were any."""
+        return self._write_events(self._events(is_last=False))
 
     def finish(self) -> None:
-        """Pass on all that is left, a line without its end included. Then all of it is on disk.
+        """Process the rest, including an incomplete last line, then fsync all files.
 
-        The exit code that follows is durable, and must not survive what it is judged with.
+        The exit code that follows is durable and must not survive a power cut without the output.
         """
-        self._pass_on(self._told(is_last=True))
+        self._write_events(self._events(is_last=True))
         self._stdout.sync()
         self._stderr.sync()
         os.fsync(self._canonical)
 
-    def _told(self, *, is_last: bool) -> Iterator[CanonicalEvent]:
+    def _events(self, *, is_last: bool) -> Iterator[CanonicalEvent]:
         for line in self._stdout.finish() if is_last else self._stdout.read():
-            yield from self._narrator.stdout(line)
+            yield from self._decoder.stdout(line)
         for line in self._stderr.finish() if is_last else self._stderr.read():
-            yield from self._narrator.stderr(line)
+            yield from self._decoder.stderr(line)
 
-    def _pass_on(self, events: Iterable[CanonicalEvent]) -> bool:
-        batch, was_any = bytearray(), False
+    def _write_events(self, events: Iterable[CanonicalEvent]) -> bool:
+        batch, had_events = bytearray(), False
         for event in events:
-            was_any = True
+            had_events = True
             batch += encode(event)
             self._pane.write(self._renderer.feed(event))
             if len(batch) > _BATCH_BYTES:
@@ -57,7 +57,7 @@ class Telling:
                 batch = bytearray()
         self._append(batch)
         self._pane.flush()
-        return was_any
+        return had_events
 
     def _append(self, data: bytes | bytearray) -> None:
         left = memoryview(data)

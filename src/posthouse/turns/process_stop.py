@@ -1,10 +1,10 @@
-"""Ending a turn's program with everything it started: who belongs to it, and which signal is due when.
+"""Ends a turn's program with everything it started: finds its processes and schedules the signals.
 
-The program leads its own session and process group. A group is signalled only while it is provably ours:
-its leader has the recorded start time, and carries the turn's mark in its environment or is a child of the
-turn's bridge (it gets the mark when it becomes the program). The record alone proves nothing: any program of
-this user can write it. When the leader is gone, the members carry the mark, because by then the number may
-belong to another group.
+The program leads its own session and process group. A group is signalled only if it is provably ours: its
+leader has the recorded start time, and has the turn's marker in its environment or is a child of the turn's
+bridge (it gets the marker when it executes the program). The record alone proves nothing: any program of this
+user can write it. When the leader is gone, each member must have the marker, because the group id may have
+been reused.
 """
 
 import contextlib
@@ -18,28 +18,28 @@ from posthouse.support import processes
 from posthouse.support.processes import Process
 from posthouse.turns.folder import Run
 
-#: Seconds after the request, and what is sent then.
+#: Seconds after the request, and the signal.
 SCHEDULE = ((0.0, signal.SIGINT), (2.0, signal.SIGTERM), (5.0, signal.SIGKILL))
 _LAST_WAIT_SECONDS = 2.0
 _POLL_SECONDS = 0.02
 
 
 class Escalation:
-    """Which signal is due. Time is an argument."""
+    """The schedule of signals. Time is an argument."""
 
-    def __init__(self, requested_at: float, *, was_begun: bool) -> None:
+    def __init__(self, requested_at: float, *, sigint_sent: bool) -> None:
         self._requested_at = requested_at
-        self._waiting = list(SCHEDULE[1:] if was_begun else SCHEDULE)
+        self._waiting = list(SCHEDULE[1:] if sigint_sent else SCHEDULE)
 
     def due(self, now: float) -> signal.Signals | None:
-        """The next signal whose time has come, once; None when there is none now."""
+        """The next due signal, once; None if no signal is due."""
         if not self._waiting or now < self._requested_at + self._waiting[0][0]:
             return None
         return self._waiting.pop(0)[1]
 
 
-def members(run: Run, turn_id: str) -> list[Process]:
-    """The live processes of the turn's group. Empty when none is provably ours."""
+def group_members(run: Run, turn_id: str) -> list[Process]:
+    """The live processes of the turn's group. Empty if the group is not provably ours."""
     if run.boot_id != processes.boot_id():
         return []
     leader = processes.identify(run.child.pid)
@@ -49,39 +49,39 @@ def members(run: Run, turn_id: str) -> list[Process]:
     return found if leader else [member for member in found if _is_marked(member, turn_id)]
 
 
-def everything(run: Run, turn_id: str) -> list[Process]:
-    """The group, and what left it but carries the mark: some CLIs give each command its own session."""
+def all_processes(run: Run, turn_id: str) -> list[Process]:
+    """The group, and marked processes outside it: some CLIs run each command in its own session."""
     if run.boot_id != processes.boot_id():
         return []
-    found = members(run, turn_id)
-    return found + [process for process in processes.with_variable(*_mark(turn_id)) if process not in found]
+    found = group_members(run, turn_id)
+    return found + [process for process in processes.with_variable(*_marker(turn_id)) if process not in found]
 
 
 def send(run: Run, turn_id: str, number: signal.Signals) -> bool:
-    """Signal the whole group. False when nothing of it is left.
+    """Signal the whole group. False if no process is left.
 
-    SIGKILL also reaches what left the group: nobody else will tell it.
+    SIGKILL is also sent to marked processes outside the group.
     """
-    found = everything(run, turn_id) if number == signal.SIGKILL else members(run, turn_id)
+    found = all_processes(run, turn_id) if number == signal.SIGKILL else group_members(run, turn_id)
     if not found:
         return False
     if processes.identify(run.child.pid) == run.child and _is_program(run, turn_id):
-        # One call reaches also what is being forked right now.
+        # One call also reaches processes that are being forked.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(run.child.pid, number)
-        found = [process for process in found if process not in members(run, turn_id)]
+        found = [process for process in found if process not in group_members(run, turn_id)]
     processes.signal_all(found, number)
     return True
 
 
-def escalate(run: Run, turn_id: str, *, was_begun: bool) -> None:
-    """Send each signal in its time until the group is gone, at most 7 s. *was_begun*: SIGINT was sent.
+def escalate(run: Run, turn_id: str, *, sigint_sent: bool) -> None:
+    """Send each signal when due until the group is gone, at most 7 s. *sigint_sent*: skip SIGINT.
 
-    What left the group ends after it.
+    Ends marked processes outside the group afterwards.
     """
     begun = time.monotonic()
-    escalation = Escalation(begun, was_begun=was_begun)
-    while members(run, turn_id) and time.monotonic() < begun + SCHEDULE[-1][0] + _LAST_WAIT_SECONDS:
+    escalation = Escalation(begun, sigint_sent=sigint_sent)
+    while group_members(run, turn_id) and time.monotonic() < begun + SCHEDULE[-1][0] + _LAST_WAIT_SECONDS:
         if number := escalation.due(time.monotonic()):
             send(run, turn_id, number)
         time.sleep(_POLL_SECONDS)
@@ -89,13 +89,13 @@ def escalate(run: Run, turn_id: str, *, was_begun: bool) -> None:
 
 
 def end_leftovers(run: Run, turn_id: str) -> list[Process]:
-    """End what an ended turn left behind. Returns what still lives, normally nothing."""
-    return processes.end(everything(run, turn_id))
+    """End the remaining processes of an ended turn. Returns those still alive, normally none."""
+    return processes.end(all_processes(run, turn_id))
 
 
 def is_bridge(run: Run, turn_id: str) -> bool:
-    """Whether the recorded bridge lives and was started for this turn, as its command line says."""
-    # As `runner.bridge_argv` makes it: the interpreter and its two options come first.
+    """Whether the recorded bridge lives and its command line is that of this turn."""
+    # As in `runner.bridge_argv`: the interpreter and its two options come first.
     script_and_folder = [PurePath(word).name for word in processes.command_line(run.runner.pid)[3:5]]
     return run.runner.is_alive() and script_and_folder == ["bridge.py", turn_id]
 
@@ -107,8 +107,8 @@ def _is_program(run: Run, turn_id: str) -> bool:
 
 
 def _is_marked(process: Process, turn_id: str) -> bool:
-    return processes.has_variable(process.pid, *_mark(turn_id))
+    return processes.has_variable(process.pid, *_marker(turn_id))
 
 
-def _mark(turn_id: str) -> tuple[str, str]:
+def _marker(turn_id: str) -> tuple[str, str]:
     return names.TURN_ID, turn_id

@@ -1,7 +1,7 @@
-"""How a turn reads in a terminal, live in the agent's pane and replayed later by the same code.
+"""Renders a turn for a terminal, live in the agent's pane and later as a replay.
 
-`plain` is clean lines, `fancy` has colours and glyphs, `json` is one public event per line. `concise`
-leaves out what only explains how the answer came about.
+`plain` is plain lines, `fancy` has colours and glyphs, `json` is one public event per line. `concise`
+omits reasoning, progress and passthrough events.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, Final
 from posthouse.contracts.events import CanonicalEvent, Detail, Kind, Style
 from posthouse.support.printable import visible
 
-#: What `concise` does not show.
+#: Omitted by `concise`.
 _ONLY_IN_DETAIL: Final[frozenset[Kind]] = frozenset({"reasoning", "progress", "passthrough"})
 _PLAIN_MARKS: Final[Mapping[Kind, str]] = {
     "session": "session: ",
@@ -47,7 +47,7 @@ _FAILED_COLOUR = "1;31"
 
 
 class Renderer:
-    """Turns the events of one turn into text, in order. Knows only whether a line is still open."""
+    """Renders the events of one turn in order. Its only state is whether the last line is incomplete."""
 
     def __init__(self, style: Style, detail: Detail, *, colour: bool = True) -> None:
         self._style = style
@@ -56,21 +56,21 @@ class Renderer:
         self._line_is_open = False
 
     def feed(self, event: CanonicalEvent) -> str:
-        """The text that *event* adds, "" when it is not shown."""
+        """The text for *event*; "" if it is not shown."""
         if self._style == "json":
             return json.dumps(event.public(self._detail), sort_keys=True) + "\n"
         if self._detail == "concise" and event.kind in _ONLY_IN_DETAIL:
             return ""
         text = _text(event, self._detail)
         if event.kind == "assistant":
-            return self._say(text, is_piece=_data(event).get("delta") is True)
-        return self._close() + _marked(event, text, self._style, colour=self._colour) + "\n"
+            return self._assistant(text, is_piece=_data(event).get("delta") is True)
+        return self._close() + _with_mark(event, text, self._style, colour=self._colour) + "\n"
 
     def note(self, text: str) -> str:
-        """A line of ours, for what no event says. Nothing in `json`, which is for programs."""
+        """A line that is no event. Empty in `json`, which is for programs."""
         return "" if self._style == "json" else f"{self._close()}{clean(text)}\n"
 
-    def _say(self, text: str, *, is_piece: bool) -> str:
+    def _assistant(self, text: str, *, is_piece: bool) -> str:
         if not text:
             return ""
         if is_piece:
@@ -79,13 +79,13 @@ class Renderer:
         return f"{self._close()}{text.rstrip()}\n"
 
     def _close(self) -> str:
-        """The newline that an answer told in pieces still lacks."""
+        """The missing newline after an answer in pieces, or ""."""
         was_open, self._line_is_open = self._line_is_open, False
         return "\n" if was_open else ""
 
 
 def clean(text: str) -> str:
-    """*text* with nothing in it that a terminal obeys: such characters are written out."""
+    """*text* with control characters replaced by visible ones."""
     return visible(text.replace("\r\n", "\n"))
 
 
@@ -105,7 +105,7 @@ def _text(event: CanonicalEvent, detail: Detail) -> str:
 
 
 def _completion(data: Mapping[str, Any]) -> str:
-    """Status, duration and cost, as far as the provider tells them. The answer was shown before."""
+    """Status, duration and cost, if the provider reports them. The answer was shown before."""
     parts = [str(data.get("status") or "unknown")]
     if isinstance(milliseconds := data.get("duration_ms"), int | float):
         parts.append(f"{milliseconds / 1000:.1f} s")
@@ -114,8 +114,8 @@ def _completion(data: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _marked(event: CanonicalEvent, text: str, style: Style, *, colour: bool) -> str:
-    """*text* behind its mark, further lines indented under the first."""
+def _with_mark(event: CanonicalEvent, text: str, style: Style, *, colour: bool) -> str:
+    """*text* after its mark; further lines are indented."""
     if style == "plain":
         mark = _PLAIN_MARKS.get(event.kind, "")
         return mark + text.rstrip().replace("\n", "\n" + " " * len(mark))

@@ -1,8 +1,8 @@
-"""Starting turns: one at a time in a session, each carried out at most once.
+"""Starts turns: one at a time in a session, each at most once.
 
-Under the lock, in this order: the last turn is settled, `.last` names the new one, its folder appears whole,
-the bridge is started, its program has a pid. Whoever dies in between leaves a turn that has run or one that
-the next start calls off, never one that could run later.
+Under the lock, in this order: the last turn is ended or cancelled, `.last` names the new one, its folder
+appears by an atomic rename, the bridge starts, the program gets a pid. A crash in between leaves a turn that
+has run or one that the next start cancels, never one that could run later.
 """
 
 import shutil
@@ -25,13 +25,13 @@ from posthouse.turns.turn import Turn, TurnNotFound
 from posthouse.turns.turn_order import Order
 
 _BRIDGE = Path(__file__).with_name("bridge.py")
-#: Names the turn that was started last, the only one that can be active.
+#: Contains the id of the turn that was started last, the only one that can be active.
 _LAST = ".last"
 _LOCK_SECONDS = 10.0
 _START_SECONDS = 20.0
 _POLL_SECONDS = 0.005
 _SHOWN_ROWS = 8
-_LAST_WORDS_SECONDS = 0.5
+_IN_FLIGHT_SECONDS = 0.5
 
 
 class TurnActive(Conflict):
@@ -40,26 +40,8 @@ class TurnActive(Conflict):
     code = "turn_active"
 
 
-class TurnExists(Conflict):
-    """A turn of that id was ordered before; nothing was started."""
-
-    code = "turn_exists"
-
-
-class LeftoversAlive(Conflict):
-    """Processes of the last turn cannot be ended; nothing was started."""
-
-    code = "turn_leftovers_alive"
-
-
-class BridgeDied(Unavailable):
-    """The turn did not start, and never will."""
-
-    code = "bridge_died"
-
-
 def is_turn_id(text: str) -> bool:
-    """Whether *text* can name a folder beside the other turns, and none elsewhere."""
+    """Whether *text* is a safe folder name in the folder of turns."""
     return bool(text) and not text.startswith(".") and "/" not in text and text.isprintable()
 
 
@@ -70,18 +52,18 @@ def new_turn_id() -> str:
 def start(
     tmux: Tmux, session_name: str, turns_root: Path, order: Order, *, variables_file: Path | None = None
 ) -> Turn:
-    """Start *order* in the session's agent pane. When this returns, its program's pid is on disk.
+    """Start *order* in the session's agent pane. On return the program's pid is on disk.
 
-    The bridge gives the program the variables in *variables_file*.
+    The program gets the variables in *variables_file*.
 
     Raises:
         TurnActive: Another turn is in progress or being started.
-        TurnExists: The id was used before.
-        LeftoversAlive: The last turn's processes cannot be ended.
-        BridgeDied: The turn did not start, and never will.
+        Conflict: `turn_exists`: the id was used before. `turn_leftovers_alive`: the last turn's processes
+            cannot be ended.
+        Unavailable: `bridge_died`: the turn did not start, and never will.
     """
-    with _one_at_a_time(turns_root):
-        _settle_last(turns_root)
+    with _start_lock(turns_root):
+        _finish_last(turns_root)
         pane = session.agent_pane(tmux, session_name)
         turn = _write(turns_root, order)
         started = _start_bridge(tmux, pane, turn, order, variables_file)
@@ -89,33 +71,33 @@ def start(
     return turn
 
 
-def settle(turns_root: Path) -> None:
-    """Make sure that what a killed starter left never begins. A turn that runs goes on.
+def cancel_abandoned(turns_root: Path) -> None:
+    """Cancel a turn that a killed starter left unstarted. A running turn continues.
 
     Raises:
-        TurnActive: Somebody is starting a turn right now.
+        TurnActive: A turn is being started.
     """
-    with _one_at_a_time(turns_root):
+    with _start_lock(turns_root):
         if turn := last(turns_root):
-            _call_off(turn)
+            _cancel_unstarted(turn)
 
 
 def forbid(turns_root: Path, turn_id: str) -> bool:
-    """Make sure that *turn_id* is never started here. False: it was ordered before.
+    """Write a tombstone so that *turn_id* is never started here. False: it was ordered before.
 
     Raises:
-        TurnActive: Somebody is starting a turn right now.
+        TurnActive: A turn is being started.
     """
-    place = turns_root / turn_id
-    with _one_at_a_time(turns_root):
-        # An empty folder: whoever orders the turn finds its id taken.
-        place.mkdir(mode=0o700, exist_ok=True)
+    folder = turns_root / turn_id
+    with _start_lock(turns_root):
+        # The tombstone is an empty folder: starting the turn then fails because its id is taken.
+        folder.mkdir(mode=0o700, exist_ok=True)
         files.sync_folder(turns_root)
-        return not Folder(place).order.exists()
+        return not Folder(folder).order.exists()
 
 
 def turns_of(turns_root: Path) -> list[Turn]:
-    """Every turn of a session whose order can be read, by index."""
+    """All turns of a session with a readable order, by index."""
     if not turns_root.is_dir():
         return []
     found: list[tuple[int, str, Turn]] = []
@@ -133,7 +115,7 @@ def active(turns_root: Path) -> Turn | None:
 
 
 def last(turns_root: Path) -> Turn | None:
-    """The turn started last. Lost with a power cut at worst, which ends every turn anyway."""
+    """The turn started last. Not durable: a power cut may lose it, but also ends every turn."""
     try:
         turn_id = untrusted_files.read_text(turns_root / _LAST)
     except FileNotFoundError:
@@ -144,7 +126,7 @@ def last(turns_root: Path) -> Turn | None:
 
 
 @contextmanager
-def _one_at_a_time(turns_root: Path) -> Iterator[None]:
+def _start_lock(turns_root: Path) -> Iterator[None]:
     try:
         with locks.hold(turns_root / LOCK, wait_seconds=_LOCK_SECONDS):
             yield
@@ -152,48 +134,49 @@ def _one_at_a_time(turns_root: Path) -> Iterator[None]:
         raise TurnActive(f"another turn is being started by process {error.holder}; try again") from error
 
 
-def _settle_last(turns_root: Path) -> None:
-    """Refuse while the last turn is active; otherwise leave nothing of it that runs or could."""
+def _finish_last(turns_root: Path) -> None:
+    """Refuse while the last turn is active; otherwise end its remaining processes."""
     turn = last(turns_root)
     if turn is None:
         return
-    _call_off(turn)
+    _cancel_unstarted(turn)
     if turn.state().status == "active":
         raise TurnActive(f"turn {turn.turn_id} is in progress; wait for it or interrupt it")
     if left := turn.end_leftovers():
         pids = ", ".join(str(process.pid) for process in left)
-        raise LeftoversAlive(f"turn {turn.turn_id} left processes that cannot be ended: {pids}")
+        message = f"turn {turn.turn_id} left processes that cannot be ended: {pids}"
+        raise Conflict(message, code="turn_leftovers_alive")
 
 
-def _call_off(turn: Turn) -> None:
-    """Call off a turn that was ordered and that no bridge took; nothing of it comes later."""
-    if turn.call_off("whoever started it was killed before its program ran"):
-        # Its word to tmux may still be on the way, and would kill the bridge of the next turn. No event tells
-        # when it was said, as a control client whose caller died never leaves; a server that runs, or wakes,
-        # hears it within milliseconds.
-        time.sleep(_LAST_WORDS_SECONDS)
+def _cancel_unstarted(turn: Turn) -> None:
+    """Cancel a turn that no bridge has claimed, and wait until its bridge cannot start any more."""
+    if turn.cancel_unstarted("its starter was killed before its program ran"):
+        # The starter's tmux command may still be in flight and would replace the next turn's bridge. No event
+        # shows when it was executed; a running server executes it within milliseconds.
+        time.sleep(_IN_FLIGHT_SECONDS)
 
 
 def _write(turns_root: Path, order: Order) -> Turn:
-    """Make the turn's folder, whole. What a killed starter left half made goes."""
+    """Create the turn's folder atomically. Removes incomplete folders of killed starters."""
     for stale in turns_root.glob(".*.new"):
         shutil.rmtree(stale)
-    place, made = turns_root / order.turn_id, turns_root / f".{order.turn_id}.new"
-    if place.exists():
-        raise TurnExists(f"turn {order.turn_id} was ordered or called off before; take another id")
-    made.mkdir(mode=0o700)
+    folder, staging = turns_root / order.turn_id, turns_root / f".{order.turn_id}.new"
+    if folder.exists():
+        message = f"turn {order.turn_id} was ordered or cancelled before; use another id"
+        raise Conflict(message, code="turn_exists")
+    staging.mkdir(mode=0o700)
     if order.stdin is not None:
-        files.write_whole(Folder(made).prompt, order.stdin.encode(errors="surrogateescape"), durable=True)
-    files.write_json(Folder(made).order, order.to_record(), durable=True)
+        files.write_whole(Folder(staging).prompt, order.stdin.encode(errors="surrogateescape"), durable=True)
+    files.write_json(Folder(staging).order, order.to_record(), durable=True)
     files.write_whole(turns_root / _LAST, order.turn_id.encode(), durable=False)
-    made.rename(place)
+    staging.rename(folder)
     files.sync_folder(turns_root)
     crashpoints.reach("turn ordered")
-    return Turn(place)
+    return Turn(folder)
 
 
 def bridge_argv(folder: Path, variables_file: Path | None = None) -> tuple[str, ...]:
-    """The command that carries out the turn in *folder*."""
+    """The command of the bridge for the turn in *folder*."""
     given = () if variables_file is None else (str(variables_file),)
     return (sys.executable, "-I", "-S", str(_BRIDGE), str(folder), *given)
 
@@ -201,7 +184,7 @@ def bridge_argv(folder: Path, variables_file: Path | None = None) -> tuple[str, 
 def _start_bridge(
     tmux: Tmux, pane: Pane, turn: Turn, order: Order, variables_file: Path | None
 ) -> Pane | None:
-    """The pane with the bridge in it. None when tmux failed to answer but the bridge runs all the same."""
+    """The pane with the bridge. None if tmux failed to answer but the bridge runs."""
     try:
         started = session.start_program(
             tmux,
@@ -211,7 +194,7 @@ def _start_bridge(
             working_directory=Path(order.working_directory),
         )
     except PosthouseError as error:
-        if turn.call_off(str(error)):
+        if turn.cancel_unstarted(str(error)):
             raise
         return None
     crashpoints.reach("bridge started")
@@ -222,7 +205,7 @@ def _await_pid(tmux: Tmux, pane: Pane | None, turn: Turn) -> None:
     """Wait until the program's pid is on disk.
 
     Raises:
-        BridgeDied: It will never be.
+        Unavailable: `bridge_died`: the turn never starts.
     """
     bridge = processes.identify(pane.pid) if pane else None
     deadline = time.monotonic() + _START_SECONDS
@@ -230,14 +213,15 @@ def _await_pid(tmux: Tmux, pane: Pane | None, turn: Turn) -> None:
         if time.monotonic() > deadline:
             turn.kill()
         elif pane and not (bridge and bridge.is_alive()):
-            turn.call_off("its bridge ended too early")
+            turn.cancel_unstarted("its bridge ended too early")
         if turn.state().is_final and not turn.folder.process.exists():
-            raise BridgeDied(f"turn {turn.turn_id} did not start{_last_words(tmux, pane)}")
+            message = f"turn {turn.turn_id} did not start{_pane_text(tmux, pane)}"
+            raise Unavailable(message, code="bridge_died")
         time.sleep(_POLL_SECONDS)
 
 
-def _last_words(tmux: Tmux, pane: Pane | None) -> str:
-    """What the pane shows, for a message."""
+def _pane_text(tmux: Tmux, pane: Pane | None) -> str:
+    """The text of the pane, for a message."""
     if pane is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What the files of a turn say about it now."""
+"""Derives the state of a turn from its files."""
 
 import fcntl
 import os
@@ -13,25 +13,25 @@ from posthouse.contracts.events import CanonicalEvent
 from posthouse.support import clock, processes, untrusted_files
 from posthouse.support.untrusted_files import UnsafeFile
 from posthouse.turns import outcome, tail
-from posthouse.turns.event_decoding import Narrator
-from posthouse.turns.folder import CalledOff, Folder, Run
+from posthouse.turns.event_decoding import EventDecoder
+from posthouse.turns.folder import Cancellation, Folder, Run
 from posthouse.turns.tail import MAX_LINE_BYTES, Overlong, Tail
 from posthouse.turns.turn_order import Order
 
 Status = Literal["active", "completed", "failed", "interrupted", "unknown"]
 CompletionSource = Literal["process_exit"]
 
-#: Beside the turn folders; held by whoever starts a turn, until its program has a pid.
+#: Beside the turn folders; held while a turn is started, until its program has a pid.
 LOCK = ".lock"
-#: An event repeats its record, twice at worst and with every character escaped.
+#: An event contains its record, at worst twice and with every character escaped.
 _MAX_EVENT_BYTES = 16 * MAX_LINE_BYTES
-#: More than a narrator tells, and less than can be encoded for a route.
+#: Deeper than any decoded event, and shallow enough for the JSON encoder.
 _MAX_EVENT_DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnState:
-    """What is known about a turn at one moment."""
+    """The state of a turn at one moment."""
 
     turn_id: str
     turn_index: int
@@ -39,9 +39,9 @@ class TurnState:
     started_at_utc: str | None = None
     completed_at_utc: str | None = None
     returncode: int | None = None
-    #: None when the bridge was killed and the outcome was judged from what the program left.
+    #: None if the bridge was killed and the outcome was inferred from the program's output.
     completion_source: CompletionSource | None = None
-    #: The provider's conversation, as far as this turn told it.
+    #: The provider's conversation id, if this turn has reported it.
     session_id: str | None = None
     answer: str | None = None
     error: str | None = None
@@ -57,26 +57,26 @@ def derive(folder: Folder) -> TurnState:
     """The state of the turn in *folder*. The output of an active turn is not read.
 
     Raises:
-        FileNotFoundError: Nothing was ordered there.
+        FileNotFoundError: There is no order.
     """
     order = folder.read_order()
     if (code := folder.read_exitcode()) is not None:
-        return _judged(folder, order, code)
+        return _final_state(folder, order, code)
     claim = folder.read_claim()
     if claim is None:
         return _unclaimed(folder, order)
-    if isinstance(claim, CalledOff):
+    if isinstance(claim, Cancellation):
         return _never_ran(folder, order, claim.reason)
     if is_alive(claim):
-        return _plain(folder, order, "active")
+        return _state(folder, order, "active")
     if not folder.process.exists():
         return _never_ran(folder, order, "the bridge was killed before it let the program go")
-    # The bridge may have written it since it was looked for.
-    return _judged(folder, order, folder.read_exitcode())
+    # The bridge may have written the exit code since the check above.
+    return _final_state(folder, order, folder.read_exitcode())
 
 
 def is_alive(run: Run) -> bool:
-    """Whether the program runs, or the bridge is still writing about it."""
+    """Whether the program or its bridge still runs."""
     if run.boot_id != processes.boot_id():
         return False
     return run.runner.is_alive() or run.child.is_alive()
@@ -85,17 +85,17 @@ def is_alive(run: Run) -> bool:
 def events_of(folder: Folder) -> Iterator[CanonicalEvent]:
     """The turn's events so far, in order.
 
-    A killed bridge may have left the telling in the middle of a line. Then they are derived again from the
-    program's own files, stdout before stderr, with the time of the last output.
+    A killed bridge may have left an incomplete event file. Then the events are decoded again from the
+    program's output files, stdout before stderr, with the time of the last output.
     """
-    if not _is_told(folder):
-        return _derived(folder, folder.read_order())
-    return _told(folder)
+    if not _has_complete_events(folder):
+        return _decoded_events(folder, folder.read_order())
+    return _recorded_events(folder)
 
 
-def read_events(told: Tail) -> Iterator[CanonicalEvent]:
-    """What was added to a turn's `canonical-events.jsonl` since the last reading."""
-    for line in told.read():
+def read_events(events_file: Tail) -> Iterator[CanonicalEvent]:
+    """The events added to a turn's `canonical-events.jsonl` since the last read."""
+    for line in events_file.read():
         if not isinstance(line, Overlong):
             event = _event(line)
             if event is not None:
@@ -103,7 +103,7 @@ def read_events(told: Tail) -> Iterator[CanonicalEvent]:
 
 
 def _event(line: bytes) -> CanonicalEvent | None:
-    """The event in *line*; None for a torn or foreign line, which costs that line only."""
+    """The event in *line*; None for a torn or invalid line, which is skipped."""
     try:
         return CanonicalEvent.from_record(untrusted_files.decode_json(line, max_depth=_MAX_EVENT_DEPTH))
     except (ValueError, KeyError, TypeError):
@@ -111,78 +111,78 @@ def _event(line: bytes) -> CanonicalEvent | None:
 
 
 def open_canonical(folder: Folder) -> Tail:
-    """Raises FileNotFoundError while nothing was told."""
+    """Raises FileNotFoundError while there are no events."""
     return Tail(folder.canonical, max_bytes=_MAX_EVENT_BYTES)
 
 
-def _is_told(folder: Folder) -> bool:
+def _has_complete_events(folder: Folder) -> bool:
     if folder.exitcode.exists():
         return True
     claim = folder.read_claim()
     return isinstance(claim, Run) and claim.boot_id == processes.boot_id() and claim.runner.is_alive()
 
 
-def _told(folder: Folder) -> Iterator[CanonicalEvent]:
+def _recorded_events(folder: Folder) -> Iterator[CanonicalEvent]:
     try:
-        told = open_canonical(folder)
+        events_file = open_canonical(folder)
     except FileNotFoundError:
         return
     except UnsafeFile:
-        yield from _derived(folder, folder.read_order())
+        yield from _decoded_events(folder, folder.read_order())
         return
     try:
-        yield from read_events(told)
+        yield from read_events(events_file)
     finally:
-        told.close()
+        events_file.close()
 
 
-def _derived(folder: Folder, order: Order) -> Iterator[CanonicalEvent]:
+def _decoded_events(folder: Folder, order: Order) -> Iterator[CanonicalEvent]:
     moment = _last_output_at(folder) or clock.iso_micros(clock.now())
-    narrator = Narrator(tools.load_decoder(order.tool), order.turn_index, now=lambda: moment)
-    for path, narrate in ((folder.stdout, narrator.stdout), (folder.stderr, narrator.stderr)):
+    decoder = EventDecoder(tools.load_decoder(order.tool), order.turn_index, now=lambda: moment)
+    for path, decode in ((folder.stdout, decoder.stdout), (folder.stderr, decoder.stderr)):
         try:
             for line in tail.lines_of(path):
-                yield from narrate(line)
+                yield from decode(line)
         except UnsafeFile as error:
-            yield from narrator.stderr(str(error).encode())
+            yield from decoder.stderr(str(error).encode())
 
 
-def _judged(folder: Folder, order: Order, code: int | None) -> TurnState:
-    verdict = outcome.judge(
-        outcome.gather(events_of(folder)), returncode=code, interrupt=folder.read_interrupt()
+def _final_state(folder: Folder, order: Order, code: int | None) -> TurnState:
+    result = outcome.infer_outcome(
+        outcome.collect_evidence(events_of(folder)), returncode=code, interrupt=folder.read_interrupt()
     )
     return TurnState(
         turn_id=order.turn_id,
         turn_index=order.turn_index,
-        status=verdict.status,
+        status=result.status,
         started_at_utc=folder.launched_at_utc(),
         completed_at_utc=_last_output_at(folder) if code is None else _modified_at(folder.exitcode),
         returncode=code,
         completion_source=None if code is None else "process_exit",
-        session_id=verdict.session_id,
-        answer=verdict.answer,
-        error=verdict.error,
-        usage=verdict.usage,
-        cost_usd=verdict.cost_usd,
+        session_id=result.session_id,
+        answer=result.answer,
+        error=result.error,
+        usage=result.usage,
+        cost_usd=result.cost_usd,
     )
 
 
 def _unclaimed(folder: Folder, order: Order) -> TurnState:
-    """Ordered, and no bridge has taken it: somebody is about to start it, or was killed before that."""
-    if _is_held(folder.path.parent / LOCK):
-        return _plain(folder, order, "active")
-    if folder.run.exists():  # claimed since it was looked for
+    """No bridge has claimed the turn: its start is in progress, or the starter was killed."""
+    if _is_locked(folder.path.parent / LOCK):
+        return _state(folder, order, "active")
+    if folder.run.exists():  # claimed since the check in `derive`
         return derive(folder)
-    reason = "whoever started it was killed; the next turn, or an interrupt, calls it off"
-    return _plain(folder, order, "unknown", error=reason)
+    reason = "its starter was killed; the next turn or an interrupt cancels it"
+    return _state(folder, order, "unknown", error=reason)
 
 
 def _never_ran(folder: Folder, order: Order, reason: str) -> TurnState:
     status: Status = "interrupted" if folder.interrupt.exists() else "failed"
-    return _plain(folder, order, status, error=f"never started: {reason}")
+    return _state(folder, order, status, error=f"never started: {reason}")
 
 
-def _plain(folder: Folder, order: Order, status: Status, *, error: str | None = None) -> TurnState:
+def _state(folder: Folder, order: Order, status: Status, *, error: str | None = None) -> TurnState:
     return TurnState(
         turn_id=order.turn_id,
         turn_index=order.turn_index,
@@ -192,7 +192,7 @@ def _plain(folder: Folder, order: Order, status: Status, *, error: str | None = 
     )
 
 
-def _is_held(lock: Path) -> bool:
+def _is_locked(lock: Path) -> bool:
     try:
         descriptor = untrusted_files.open_descriptor(lock)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Reading a file that grows, as whole lines of bounded length."""
+"""Reads a growing file as complete lines of bounded length."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from posthouse.support import untrusted_files
 
-#: A longer line is not kept; what it was is said instead.
+#: A longer line is replaced by an `Overlong`.
 MAX_LINE_BYTES = 8 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
 
@@ -20,7 +20,7 @@ class Overlong:
 
 
 class Lines:
-    """Cuts bytes into lines, holding at most one line in memory."""
+    """Splits bytes into lines, with at most one line in memory."""
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -36,7 +36,7 @@ class Lines:
         self._add(rest)
 
     def last(self) -> Iterator[bytes | Overlong]:
-        """The line that never got its newline, if there is one."""
+        """The last line without a newline, if there is one."""
         if self._length:
             yield self._take()
 
@@ -55,7 +55,7 @@ class Lines:
 
 
 class Tail:
-    """The lines of one file from its beginning, in as many readings as it takes."""
+    """The lines of one file from its beginning, in any number of reads."""
 
     def __init__(self, path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._descriptor = untrusted_files.open_descriptor(path)
@@ -63,9 +63,9 @@ class Tail:
         self._lines = Lines(max_bytes)
 
     def read(self) -> Iterator[bytes | Overlong]:
-        """What was added since the last reading and is a whole line.
+        """The complete lines added since the last read.
 
-        Stops at the size the file has now, so that a writer who never stops does not hold us.
+        Stops at the current size, so that a continuous writer does not block the caller.
         """
         size = os.fstat(self._descriptor).st_size
         while self._offset < size:
@@ -76,12 +76,12 @@ class Tail:
             yield from self._lines.feed(chunk)
 
     def finish(self) -> Iterator[bytes | Overlong]:
-        """Everything that is left, with a last line that was cut off."""
+        """All remaining lines, including an incomplete last one."""
         yield from self.read()
         yield from self._lines.last()
 
     def sync(self) -> None:
-        """Make what was read durable, whoever wrote it."""
+        """Fsync the file if anything was read."""
         if self._offset:
             os.fsync(self._descriptor)
 
@@ -90,7 +90,7 @@ class Tail:
 
 
 def lines_of(path: Path) -> Iterator[bytes | Overlong]:
-    """All lines of *path*; none when it is not there."""
+    """All lines of *path*; none if it does not exist."""
     try:
         tail = Tail(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""One turn, whoever started it and whether or not that one still lives: its state, its end, its events."""
+"""One turn, independent of the process that started it: its state, its end, its events."""
 
 import asyncio
 import os
@@ -23,11 +23,11 @@ __all__ = ["Turn", "TurnNotFound", "TurnState"]
 
 _POLL_SECONDS = 0.02
 _BRIDGE_END_SECONDS = 2.0
-_TOO_EARLY = "it was stopped before its program ran"
+_NOT_STARTED = "it was stopped before its program ran"
 
 
 class TurnNotFound(NotFound):
-    """Nothing was ordered under that id."""
+    """There is no turn with that id."""
 
     code = "turn_not_found"
 
@@ -44,10 +44,10 @@ class Turn:
         self._final: TurnState | None = None
 
     def order(self) -> Order:
-        """What was asked for, without the prompt.
+        """The order, without the prompt.
 
         Raises:
-            TurnNotFound: Nothing was.
+            TurnNotFound: There is no such turn.
         """
         try:
             return self.folder.read_order()
@@ -55,10 +55,10 @@ class Turn:
             raise TurnNotFound(f"there is no turn {self.turn_id!r}; `turn submit` starts one") from None
 
     def state(self) -> TurnState:
-        """The state now. `unknown`: its starter was killed, and it may or may not start yet.
+        """The state now. `unknown`: its starter was killed, and it may still start.
 
         Raises:
-            TurnNotFound: Nothing was ordered here.
+            TurnNotFound: There is no such turn.
         """
         if self._final:
             return self._final
@@ -69,7 +69,7 @@ class Turn:
         return state
 
     def wait(self, seconds: float | None) -> TurnState:
-        """Wait for the end, at most *seconds*; the state then, "active" when the time ran out."""
+        """Wait for the end, at most *seconds*, and return the state ("active" after a timeout)."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while (state := self.state()).status == "active":
             left = None if deadline is None else deadline - time.monotonic()
@@ -79,31 +79,31 @@ class Turn:
         return state
 
     async def ended(self) -> TurnState:
-        """The state once the turn is not active any more. Costs nothing while it is."""
-        # In a thread: the output that is judged may be long.
+        """Wait until the turn is not active any more; its state. Does not poll while a process lives."""
+        # In a thread: the output may be long.
         while (state := await asyncio.to_thread(self.state)).status == "active":
-            if (descriptor := self._open_living()) is None:
+            if (descriptor := self._open_pidfd()) is None:
                 await asyncio.sleep(_POLL_SECONDS)
             else:
                 await _readable(descriptor)
         return state
 
     def interrupt(self, *, reason: str = "interrupt") -> bool:
-        """Ask the whole process group to end: SIGINT now, SIGTERM after 2 s, SIGKILL after 5 s.
+        """Interrupt the whole process group: SIGINT now, SIGTERM after 2 s, SIGKILL after 5 s.
 
-        That it was asked for is on disk before the first signal. Returns at once while the bridge lives,
-        which sends the later signals; with a dead bridge it stays until the group is gone, at most 7 s, so
-        that an event loop calls it in a thread. False: the turn has ended, nothing was done.
+        The request is on disk before the first signal. Returns at once while the bridge lives, which sends
+        the later signals; with a dead bridge it blocks until the group is gone, at most 7 s, so call it in a
+        thread from an event loop. False: the turn has ended; nothing was done.
         """
         if self.state().is_final:
             return False
-        was_first = self.folder.mark_interrupt(reason)
-        if self.call_off(_TOO_EARLY) or not (run := self._run()):
+        is_first_request = self.folder.mark_interrupt(reason)
+        if self.cancel_unstarted(_NOT_STARTED) or not (run := self._run()):
             return True
-        if was_first:
+        if is_first_request:
             process_stop.send(run, self.turn_id, signal.SIGINT)
         if not run.runner.is_alive():
-            process_stop.escalate(run, self.turn_id, was_begun=was_first)
+            process_stop.escalate(run, self.turn_id, sigint_sent=is_first_request)
         return True
 
     def kill(self) -> None:
@@ -111,29 +111,29 @@ class Turn:
         if self.state().is_final:
             return
         self.folder.mark_interrupt("kill")
-        if self.call_off(_TOO_EARLY) or not (run := self._run()):
+        if self.cancel_unstarted(_NOT_STARTED) or not (run := self._run()):
             return
         process_stop.send(run, self.turn_id, signal.SIGKILL)
-        # A living bridge writes the exit code now. One that is stopped goes the same way.
+        # A living bridge writes the exit code now; a stopped one is killed.
         bridge = [run.runner] if process_stop.is_bridge(run, self.turn_id) else []
         left = processes.wait_gone(bridge, seconds=_BRIDGE_END_SECONDS)
         processes.signal_all(left, signal.SIGKILL)
         processes.wait_gone(left, seconds=_BRIDGE_END_SECONDS)
 
-    def call_off(self, reason: str) -> bool:
-        """Make sure that a turn which no bridge has taken never runs. False: one has, or had."""
-        return self.folder.call_off(reason)
+    def cancel_unstarted(self, reason: str) -> bool:
+        """Cancel the turn durably unless a bridge has claimed it. False: a bridge has."""
+        return self.folder.cancel_unstarted(reason)
 
     def end_leftovers(self) -> list[Process]:
-        """End what the ended turn left running. Returns what still lives, normally nothing."""
+        """End remaining processes of the ended turn. Returns those still alive, normally none."""
         try:
             run = self._run()
         except (BadTurnRecord, UnsafeFile):
-            return []  # nothing is provably of this turn
+            return []  # no process provably belongs to this turn
         return process_stop.end_leftovers(run, self.turn_id) if run else []
 
     def events(self) -> Iterator[CanonicalEvent]:
-        """What has happened so far, in order."""
+        """The events so far, in order."""
         self.order()
         return states.events_of(self.folder)
 
@@ -142,7 +142,7 @@ class Turn:
         return claim if isinstance(claim, Run) else None
 
     def _wait_for_change(self, seconds: float | None) -> None:
-        if (descriptor := self._open_living()) is None:
+        if (descriptor := self._open_pidfd()) is None:
             time.sleep(_POLL_SECONDS)
             return
         try:
@@ -150,16 +150,16 @@ class Turn:
         finally:
             os.close(descriptor)
 
-    def _open_living(self) -> int | None:
-        """A pidfd of the bridge or, when that is dead, of the program; None when neither is there."""
+    def _open_pidfd(self) -> int | None:
+        """A pidfd of the bridge or, if that is dead, of the program; None if both are dead."""
         run = self._run()
         for process in (run.runner, run.child) if run else ():
-            if descriptor := _open(process):
+            if descriptor := _pidfd_of(process):
                 return descriptor
         return None
 
 
-def _open(process: Process) -> int | None:
+def _pidfd_of(process: Process) -> int | None:
     try:
         descriptor = os.pidfd_open(process.pid)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""How our processes serve HTTP: one table of routes gives the application and its OpenAPI document.
+"""The HTTP server of our processes: a table of routes gives the application and its OpenAPI document.
 
-Owns the door, the wire and the shape of refusals; the processes own their routes.
+Owns access control, the HTTP protocol and the error responses; the processes own their routes.
 """

@@ -1,9 +1,9 @@
-"""Who may come in: a program of this user on this machine, or one elsewhere that shows the token.
+"""Access control: programs of this user on this machine, and remote callers with a token.
 
-Asked twice. When a connection is made, the kernel says whose it is. With each request, its headers say
-whether a web page is behind it: a page can reach loopback by its own name that resolves to 127.0.0.1,
-which its Host tells, or by a plain cross-site request, which its Origin tells. Frames, images and links send
-no Origin; browsers mark those with Sec-Fetch-Site.
+Checked twice. On connect, the kernel reports the peer's user. On each request, the headers show whether a web
+page sent it: a page reaches loopback through a host name that resolves to 127.0.0.1 (DNS rebinding, visible
+in Host) or by a cross-site request (visible in Origin). Frames, images and links send no Origin; browsers
+mark those with Sec-Fetch-Site.
 """
 
 from collections.abc import Mapping
@@ -17,25 +17,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from posthouse.support import ownership, peers
 from posthouse.web import scopes
-from posthouse.web.scopes import Proof
+from posthouse.web.scopes import Authenticator
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
-#: Requests of our own pages, and those that a person typed or bookmarked.
+#: Requests of our own pages, and typed or bookmarked URLs.
 _OWN_SITES = ("same-origin", "none")
-#: Pages for people: a link on another site may lead there, but nothing else on it.
+#: Pages that links on other sites may open; any other cross-site request is refused.
 _PAGES = ("/docs",)
-#: The extension that is called when a peer beyond loopback has shown a token.
-PROVED = "posthouse.proved"
-#: The extension by which an application drops a peer.
+#: The ASGI extension that is called when a remote peer has shown a valid token.
+AUTHENTICATED = "posthouse.authenticated"
+#: The ASGI extension by which an application aborts the connection.
 HANG_UP = "posthouse.hang_up"
 
-Peer = Literal["own", "stranger", "remote"]
+Peer = Literal["own", "other_user", "remote"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """An answer that says no. As an application, it says so to everything."""
+class RefusalResponse:
+    """An error response. As an ASGI application, it is the response to every request."""
 
     status: int
     detail: str
@@ -48,77 +48,79 @@ class Refusal:
         return JSONResponse({"detail": self.detail}, self.status, headers=self.headers)
 
 
-NOT_FROM_HERE = Refusal(status=403, detail="Only connections from this machine are served")
-NO_TOKEN = Refusal(
+NOT_LOCAL = RefusalResponse(status=403, detail="Only connections from this machine are served")
+NO_TOKEN = RefusalResponse(
     status=401,
     detail="From beyond this machine, show the token: Authorization: Bearer TOKEN",
     headers={"www-authenticate": "Bearer"},
 )
-WRONG_TOKEN = Refusal(
+WRONG_TOKEN = RefusalResponse(
     status=401,
     detail="That is not the token",
     headers={"www-authenticate": 'Bearer error="invalid_token"'},
 )
-FOREIGN_HOST = Refusal(
+FOREIGN_HOST = RefusalResponse(
     status=403, detail="The Host header must name this machine's loopback, for example 127.0.0.1"
 )
-FOREIGN_PAGE = Refusal(status=403, detail="Web pages of another origin are not served")
+FOREIGN_PAGE = RefusalResponse(status=403, detail="Web pages of another origin are not served")
 
 
 def peer_of(peername: Any, sockname: Any) -> Peer:
-    """Who made a connection. A kernel that does not tell makes everybody a stranger."""
+    """Who made a connection. A peer that the kernel can't identify counts as another user."""
     if not peername or not sockname:
-        return "stranger"
+        return "other_user"
     if not _is_loopback(peername[0]):
         return "remote"
     try:
         uid = peers.uid_of(peername[:2], sockname[:2])
     except OSError:
-        return "stranger"
-    return "own" if uid is not None and ownership.is_own(uid) else "stranger"
+        return "other_user"
+    return "own" if uid is not None and ownership.is_own(uid) else "other_user"
 
 
-class Door:
-    """Lets requests through to *app*, with what their callers may do, or refuses them.
+class AccessControl:
+    """ASGI middleware that refuses unauthorized requests and grants scopes to the others.
 
-    *proof* says what the token of a peer beyond loopback allows; None for a listener that is on loopback.
+    *authenticate* returns the scope of a remote peer's token; None for a listener on loopback.
     """
 
-    def __init__(self, app: ASGIApp, proof: Proof | None = None) -> None:
+    def __init__(self, app: ASGIApp, authenticate: Authenticator | None = None) -> None:
         self._app = app
-        self._proof = proof
-        #: Requests by token that are being answered, by the identity of their scope.
-        self._granted: dict[int, Scope] = {}
+        self._authenticate = authenticate
+        #: Authenticated requests in progress, by the id of their ASGI scope.
+        self._in_progress: dict[int, Scope] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = refusal(scope, self._proof) if scope["type"] == "http" else None
-        if answer is not None or scopes.granted(scope) is None:
-            await (answer or self._app)(scope, receive, send)
+        refusal = check_request(scope, self._authenticate) if scope["type"] == "http" else None
+        if refusal is not None or scopes.granted(scope) is None:
+            await (refusal or self._app)(scope, receive, send)
             return
-        self._granted[id(scope)] = scope
+        self._in_progress[id(scope)] = scope
         try:
             await self._app(scope, receive, send)
         finally:
-            del self._granted[id(scope)]
+            del self._in_progress[id(scope)]
 
     def recheck(self) -> None:
-        """Drop the callers whose tokens no longer prove what was granted: tokens have changed."""
-        for scope in list(self._granted.values()):
-            if self._proof is None or _proved(scope, self._proof) != scopes.granted(scope):
+        """Abort the requests whose tokens no longer have the granted scope, after tokens have changed."""
+        for scope in list(self._in_progress.values()):
+            if self._authenticate is None or _authenticated_scope(
+                scope, self._authenticate
+            ) != scopes.granted(scope):
                 scope["extensions"][HANG_UP]["call"]()
 
 
-def refusal(scope: Scope, proof: Proof | None) -> Refusal | None:
-    """Why this request is not served, or None; then *scope* knows what its caller may do."""
+def check_request(scope: Scope, authenticate: Authenticator | None) -> RefusalResponse | None:
+    """Why this request is refused, or None; then the caller's scope is granted in *scope*."""
     hosts = _values(scope, b"host")
     peer = scope.get("client")
     if peer is None:
-        return NOT_FROM_HERE
+        return NOT_LOCAL
     if not _is_loopback(peer[0]):
-        if proof is None:
-            return NOT_FROM_HERE
-        if (unproved := _prove(scope, proof)) is not None:
-            return unproved
+        if authenticate is None:
+            return NOT_LOCAL
+        if (refusal := _token_refusal(scope, authenticate)) is not None:
+            return refusal
     elif len(hosts) != 1 or _name(hosts[0]) not in _LOOPBACK_NAMES:
         return FOREIGN_HOST
     if any([origin] != [f"http://{host}" for host in hosts] for origin in _values(scope, b"origin")):
@@ -130,7 +132,7 @@ def refusal(scope: Scope, proof: Proof | None) -> Refusal | None:
 
 
 def _opens_page(scope: Scope) -> bool:
-    """Whether a person follows a link to one of our pages, in a tab of its own."""
+    """Whether it is a top-level navigation to one of our pages."""
     return (
         scope["path"] in _PAGES
         and scope["method"] == "GET"
@@ -139,30 +141,30 @@ def _opens_page(scope: Scope) -> bool:
     )
 
 
-@lru_cache(maxsize=64)  # the same few ask again and again
+@lru_cache(maxsize=64)
 def _is_loopback(host: str) -> bool:
     return ip_address(host).is_loopback
 
 
-def _prove(scope: Scope, proof: Proof) -> Refusal | None:
-    """None when a token was shown, once."""
-    if not _shown(scope):
+def _token_refusal(scope: Scope, authenticate: Authenticator) -> RefusalResponse | None:
+    """Why the token is refused; None when it is valid."""
+    if not _authorization_values(scope):
         return NO_TOKEN
-    granted = _proved(scope, proof)
+    granted = _authenticated_scope(scope, authenticate)
     if granted is None:
         return WRONG_TOKEN
     scopes.grant(scope, granted)
-    if (proved := scope.get("extensions", {}).get(PROVED)) is not None:
-        proved["call"]()
+    if (on_authenticated := scope.get("extensions", {}).get(AUTHENTICATED)) is not None:
+        on_authenticated["call"]()
     return None
 
 
-def _proved(scope: Scope, proof: Proof) -> scopes.Scope | None:
-    shown = _shown(scope)
-    return proof(shown[0]) if len(shown) == 1 else None
+def _authenticated_scope(scope: Scope, authenticate: Authenticator) -> scopes.Scope | None:
+    values = _authorization_values(scope)
+    return authenticate(values[0]) if len(values) == 1 else None
 
 
-def _shown(scope: Scope) -> list[bytes]:
+def _authorization_values(scope: Scope) -> list[bytes]:
     return [value for name, value in scope["headers"] if name == b"authorization"]
 
 

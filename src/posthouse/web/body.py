@@ -1,16 +1,16 @@
-"""Reads the body of a request: all of it, but neither for ever nor without end."""
+"""Reads the body of a request, bounded in size and time."""
 
 import asyncio
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from posthouse.web.connection import WHOLE
+from posthouse.web.connection import REQUEST_COMPLETE
 from posthouse.web.error_responses import InvalidBody, problem
 
 MAX_BYTES = 1 << 20
 _MAX_SECONDS = 15.0
-#: For answers to a body that was not read to its end.
+#: For responses to a body that was not read completely.
 _HANG_UP = {"connection": "close"}
 
 
@@ -18,8 +18,8 @@ async def read_json(http: Request) -> bytes:
     """The bytes of a JSON body, unparsed.
 
     Raises:
-        HTTPException: 413, 408 or 400 for a body that is too large, too slow, or broken off.
-        InvalidBody: There is none, or it says that it is not JSON.
+        HTTPException: 413, 408 or 400 for a body that is too large, too slow, or incomplete.
+        InvalidBody: It is missing, or its content type is not JSON.
     """
     media_type = _header(http, b"content-type", "application/json").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
@@ -28,13 +28,13 @@ async def read_json(http: Request) -> bytes:
         )
     declared = _header(http, b"content-length", "0")
     _check(int(declared) if declared.isdecimal() else 0)
-    if not (body := await _arrived(http)):
+    if not (body := await _read_in_time(http)):
         raise InvalidBody([problem("missing", ["body"], "Field required")])
     return body
 
 
-async def _arrived(http: Request) -> bytes:
-    if WHOLE in http.scope.get("extensions", ()):
+async def _read_in_time(http: Request) -> bytes:
+    if REQUEST_COMPLETE in http.scope.get("extensions", ()):
         return await _read(http)
     try:
         async with asyncio.timeout(_MAX_SECONDS):
@@ -56,7 +56,7 @@ async def _read(http: Request) -> bytes:
 
 
 def _header(http: Request, name: bytes, default: str) -> str:
-    """The first header of that name, in lower case."""
+    """The first header of that name."""
     found = (value.decode("latin-1") for given, value in http.scope["headers"] if given == name)
     return next(found, default)
 

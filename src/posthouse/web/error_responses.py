@@ -1,4 +1,4 @@
-"""Errors as HTTP tells them: the table of statuses, and bodies in the shape clients know from FastAPI."""
+"""Errors as HTTP responses: the table of statuses, and bodies in the shape of FastAPI's."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from starlette.responses import JSONResponse, Response
 
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
 
-#: Families by what the caller does next.
 STATUSES: Mapping[type[PosthouseError], int] = {
     InvalidInput: 422,
     NotFound: 404,
@@ -19,39 +18,39 @@ STATUSES: Mapping[type[PosthouseError], int] = {
     Denied: 403,
     Unavailable: 503,
 }
-#: More say nothing new, and a hostile body could have a million.
-_MAX_TOLD = 50
-#: What was given is repeated up to this; a large body with many faults would come back many times.
-_MAX_TOLD_BYTES = 64 << 10
-_MAX_WORD = 200
+#: Further problems add nothing, and a hostile body could have a million.
+_MAX_PROBLEMS = 50
+#: In larger responses the given values are left out: a large body with many faults would be repeated often.
+_MAX_PROBLEM_BYTES = 64 << 10
+_MAX_TEXT = 200
 
 
-#: What pydantic says of JSON where FastAPI, which parses first, speaks of Python values.
+#: Pydantic's types for JSON that FastAPI, which parses first, reports in terms of Python values.
 _NOT_AN_OBJECT = ("model_type", "dict_type")
 _OBJECT_WANTED = "Input should be a valid dictionary or object to extract fields from"
 
 
-class HeadedRefusal(PosthouseError):
-    """A refusal whose answer carries headers."""
+class ErrorWithHeaders(PosthouseError):
+    """An error whose response has additional headers."""
 
     headers: Mapping[str, str] = {}
 
 
 class InvalidBody(Exception):
-    """The body or the query is not what the route takes."""
+    """The body or the query does not match the route's model."""
 
     def __init__(self, problems: list[dict[str, Any]]) -> None:
         super().__init__(f"{len(problems)} problems")
         self.problems = problems
 
 
-class Structured(PosthouseError):
-    """A refusal whose detail is an object that programs read."""
+class StructuredError(PosthouseError):
+    """An error whose `detail` is a JSON object."""
 
     def __init__(
-        self, status: int, detail: BaseModel, words: str, *, headers: Mapping[str, str] | None = None
+        self, status: int, detail: BaseModel, message: str, *, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(words)
+        super().__init__(message)
         self.status = status
         self.detail = detail
         self.headers = headers or {}
@@ -61,16 +60,16 @@ class Structured(PosthouseError):
 
 
 def problems_of(error: ValidationError, body: bytes) -> list[dict[str, Any]]:
-    """Everything that is wrong with *body*, field by field."""
-    told = error.errors(include_url=False)[:_MAX_TOLD]
-    if told[0]["type"] == "json_invalid":
-        return [_malformed(body, told[0])]
-    return [_problem(one, "body") for one in told]
+    """The problems of *body*, field by field."""
+    details = error.errors(include_url=False)[:_MAX_PROBLEMS]
+    if details[0]["type"] == "json_invalid":
+        return [_malformed(body, details[0])]
+    return [_problem(one, "body") for one in details]
 
 
 def problems_of_query(error: ValidationError) -> list[dict[str, Any]]:
-    """Everything that is wrong behind the question mark."""
-    return [_problem(one, "query") for one in error.errors(include_url=False)[:_MAX_TOLD]]
+    """The problems of the query string."""
+    return [_problem(one, "query") for one in error.errors(include_url=False)[:_MAX_PROBLEMS]]
 
 
 def problem(kind: str, loc: list[str | int], msg: str, given: object = None) -> dict[str, Any]:
@@ -81,15 +80,15 @@ def _problem(one: ErrorDetails, where: Literal["body", "query"]) -> dict[str, An
     loc = [where, *one["loc"]]
     if one["type"] in _NOT_AN_OBJECT:
         return problem("model_attributes_type", loc, _OBJECT_WANTED, one["input"])
-    told = problem(one["type"], loc, one["msg"], one["input"])
+    result = problem(one["type"], loc, one["msg"], one["input"])
     if ctx := one.get("ctx"):
-        # FastAPI writes an exception as an empty object; its words are in the message.
-        told["ctx"] = {name: {} if isinstance(value, Exception) else value for name, value in ctx.items()}
-    return told
+        # FastAPI writes an exception as an empty object; its text is in the message.
+        result["ctx"] = {name: {} if isinstance(value, Exception) else value for name, value in ctx.items()}
+    return result
 
 
 def _malformed(body: bytes, one: ErrorDetails) -> dict[str, Any]:
-    """Where the JSON breaks, as Python's own parser counts; it takes a little more than pydantic's."""
+    """The problem of malformed JSON, with the position of Python's parser."""
     reason, position = one.get("ctx", {}).get("error", "not JSON"), 0
     try:
         json.loads(body)  # not `decode_json`: the position of the fault is needed
@@ -105,41 +104,41 @@ def _malformed(body: bytes, one: ErrorDetails) -> dict[str, Any]:
 
 
 def refusal_of(error: Exception, statuses: Mapping[type[PosthouseError], int]) -> Response | None:
-    """What HTTP says for *error*; None when it is no refusal but a fault of ours.
+    """The response for *error*; None for an unexpected error.
 
-    The first of *statuses* that fits counts: the most particular come first.
+    The first match in *statuses* counts, so subclasses come first.
     """
     if isinstance(error, InvalidBody):
         return _invalid_body(error)
-    if isinstance(error, Structured):
+    if isinstance(error, StructuredError):
         return Response(error.body(), error.status, error.headers, media_type="application/json")
     if isinstance(error, PosthouseError):
         status = next(status for family, status in statuses.items() if isinstance(error, family))
-        headers = error.headers if isinstance(error, HeadedRefusal) else None
+        headers = error.headers if isinstance(error, ErrorWithHeaders) else None
         return JSONResponse({"detail": str(error), **error.facts}, status, headers=headers)
     if isinstance(error, HTTPException):
         return JSONResponse({"detail": error.detail}, error.status_code, headers=error.headers)
     return None
 
 
-def crashed() -> Response:
-    """Tells nothing of what went wrong."""
+def internal_error() -> Response:
+    """A response without details of the error."""
     return JSONResponse({"detail": "Internal Server Error"}, 500)
 
 
 def _invalid_body(error: InvalidBody) -> Response:
-    told = _encode(error.problems)
-    if len(told) > _MAX_TOLD_BYTES:
-        told = _encode([_briefly(one) for one in error.problems])
-    return Response(told, 422, media_type="application/json")
+    body = _encode(error.problems)
+    if len(body) > _MAX_PROBLEM_BYTES:
+        body = _encode([_abridged(one) for one in error.problems])
+    return Response(body, 422, media_type="application/json")
 
 
-def _briefly(one: Mapping[str, Any]) -> dict[str, Any]:
-    """*one* without what was given; names and words of the giver's own are cut."""
-    loc = [part[:_MAX_WORD] if isinstance(part, str) else part for part in one["loc"]]
-    return problem(one["type"], loc, one["msg"][:_MAX_WORD])
+def _abridged(one: Mapping[str, Any]) -> dict[str, Any]:
+    """*one* without the given value; names and texts from the caller are truncated."""
+    loc = [part[:_MAX_TEXT] if isinstance(part, str) else part for part in one["loc"]]
+    return problem(one["type"], loc, one["msg"][:_MAX_TEXT])
 
 
 def _encode(problems: list[dict[str, Any]]) -> bytes:
-    """*problems* as JSON, whatever was given: pydantic reads NaN and endless integers, which json refuses."""
+    """*problems* as JSON. Given values may be NaN or huge integers, which pydantic reads and json refuses."""
     return to_json({"detail": problems}, inf_nan_mode="strings")

@@ -1,4 +1,4 @@
-"""Events as server-sent events: one connection that tells them as they happen."""
+"""Streams events to one connection as server-sent events."""
 
 import asyncio
 import json
@@ -9,16 +9,16 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from posthouse.events.event import Event, Position
-from posthouse.events.reader import Reader, Told
-from posthouse.events.readers import Audience
+from posthouse.events.reader import Reader, StreamItem
+from posthouse.events.readers import EventReaders
 from posthouse.web.access import HANG_UP
 
 MEDIA_TYPE = "text/event-stream"
-#: Between signs of life, so that both sides notice when the other is gone.
+#: Between heartbeats, so that both sides notice a dead connection.
 HEARTBEAT_SECONDS = 15.0
-#: How long a reader may take to read what was sent before it is cut.
-PATIENCE_SECONDS = 5.0
-#: What browsers wait before they come back.
+#: How long a reader may take to read what was sent before it is dropped.
+WRITE_TIMEOUT_SECONDS = 5.0
+#: Reconnection delay of browsers.
 _RETRY_MILLISECONDS = 1000
 
 
@@ -27,30 +27,32 @@ def everything(_: Event) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What one reader wants to hear."""
+class StreamOptions:
+    """Which events one reader gets."""
 
-    #: None: only what happens from now on.
+    #: None: only future events.
     after: Position | None = None
-    #: Which events it wants.
-    wants: Callable[[Event], bool] = everything
-    #: False: only what there is already.
+    #: The filter.
+    matches: Callable[[Event], bool] = everything
+    #: False: only existing events.
     follow: bool = True
 
 
 class EventStream(Response):
-    """Tells *audience*'s events until the reader goes, does not keep up, or the process ends.
+    """Streams events until the client disconnects, does not keep up, or the process stops.
 
-    *on_end* is called once, when nobody is told any more.
+    *on_end* is called once, at the end of the stream.
     """
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, audience: Audience, wish: Wish, *, on_end: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, readers: EventReaders, options: StreamOptions, *, on_end: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(headers={"cache-control": "no-store", "connection": "close"})
         del self.headers["content-length"]
-        self._audience = audience
-        self._wish = wish
+        self._readers = readers
+        self._options = options
         self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,25 +66,25 @@ class EventStream(Response):
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body"})
             return
-        reader = self._audience.join(self._wish.after)
+        reader = self._readers.add_reader(self._options.after)
         try:
-            is_cut = await self._attend(reader, receive, send)
+            is_too_slow = await self._run(reader, receive, send)
         finally:
-            self._audience.leave(reader)
-        if is_cut:
-            self._audience.cut += 1
+            self._readers.remove_reader(reader)
+        if is_too_slow:
+            self._readers.dropped_count += 1
             hang_up: Callable[[], None] = scope["extensions"][HANG_UP]["call"]
             hang_up()
-            await _departure(receive)
+            await _wait_disconnect(receive)
         else:
             await send({"type": "http.response.body"})
 
-    async def _attend(self, reader: Reader, receive: Receive, send: Send) -> bool:
-        """Tell until there is a reason to stop. True: the reader is too slow."""
-        telling = asyncio.create_task(self._tell(reader, send))
-        leaving = asyncio.create_task(_departure(receive))
-        ending = asyncio.create_task(self._audience.is_over.wait())
-        tasks = (telling, leaving, ending)
+    async def _run(self, reader: Reader, receive: Receive, send: Send) -> bool:
+        """Stream until there is a reason to stop. True: the reader is too slow."""
+        writing = asyncio.create_task(self._write_events(reader, send))
+        disconnecting = asyncio.create_task(_wait_disconnect(receive))
+        stopping = asyncio.create_task(self._readers.stopped.wait())
+        tasks = (writing, disconnecting, stopping)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -96,30 +98,34 @@ class EventStream(Response):
                 raise error
         return reader.has_fallen_behind
 
-    async def _tell(self, reader: Reader, send: Send) -> None:
-        await _send(send, self._greeting(reader))
+    async def _write_events(self, reader: Reader, send: Send) -> None:
+        await _send(send, self._preamble(reader))
         while not reader.has_fallen_behind:
-            if self._wish.follow:
-                told = await reader.next(within_seconds=HEARTBEAT_SECONDS)
-            elif not (told := await reader.look()):
+            if self._options.follow:
+                items = await reader.next(within_seconds=HEARTBEAT_SECONDS)
+            elif not (items := await reader.poll()):
                 return
-            await _send(send, encoded(told, self._wish.wants) or b": \n\n")
+            await _send(send, encode_items(items, self._options.matches) or b": \n\n")
 
-    def _greeting(self, reader: Reader) -> bytes:
-        """Where it begins, so that one who is cut before the first event misses none."""
-        place = Position(number=reader.at, check=None) if self._wish.after is None else self._wish.after
-        return f"retry: {_RETRY_MILLISECONDS}\nid: {place}\n\n".encode()
+    def _preamble(self, reader: Reader) -> bytes:
+        """The start position, so that a client that is dropped before the first event misses none."""
+        start = (
+            Position(number=reader.last_number, check=None)
+            if self._options.after is None
+            else self._options.after
+        )
+        return f"retry: {_RETRY_MILLISECONDS}\nid: {start}\n\n".encode()
 
 
-def encoded(told: Sequence[Told], wants: Callable[[Event], bool]) -> bytes:
-    """*told* as blocks. What nobody asked for moves the reader's place on, and is not shown."""
+def encode_items(items: Sequence[StreamItem], matches: Callable[[Event], bool]) -> bytes:
+    """*items* as SSE blocks. Events that do not match only advance the client's last event id."""
     blocks: list[str] = []
     passed: Position | None = None
-    for one in told:
+    for one in items:
         if not isinstance(one, Event):
             gap = {"kind": "gap", "missing": one.missing, "reason": one.reason}
             blocks.append(f"id: {one.position}\ndata: {json.dumps(gap)}\n\n")
-        elif wants(one):
+        elif matches(one):
             passed = None
             blocks.append(f"id: {one.position}\ndata: {one.line.decode()}\n\n")
         else:
@@ -133,12 +139,12 @@ async def _send(send: Send, content: bytes) -> None:
     """Send *content*.
 
     Raises:
-        TimeoutError: The reader did not read what was sent before.
+        TimeoutError: The client did not read what was sent before.
     """
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
         await send({"type": "http.response.body", "body": content, "more_body": True})
 
 
-async def _departure(receive: Receive) -> None:
+async def _wait_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

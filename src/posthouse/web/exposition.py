@@ -1,4 +1,4 @@
-"""The text format of Prometheus, version 0.0.4: small enough to need no library."""
+"""The Prometheus text format, version 0.0.4."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ Kind = Literal["counter", "gauge", "histogram"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One number. *suffix* makes the names of a histogram's parts."""
+    """One value. *suffix* is appended to the name, for the parts of a histogram."""
 
     value: float
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """All numbers of one name."""
+    """All samples of one metric."""
 
     name: str
     kind: Kind
@@ -28,7 +28,7 @@ class Family:
 
 
 def render(families: Iterable[Family]) -> str:
-    """*families* as they are served; those without a number are left out."""
+    """*families* as text; those without a sample are left out."""
     return "".join(_block(family) for family in families if family.samples)
 
 
@@ -46,7 +46,7 @@ def _escaped(value: str) -> str:
 
 
 class Histogram:
-    """How many observations lay below each bound."""
+    """Cumulative counts of observations by upper bound."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self._bounds = bounds

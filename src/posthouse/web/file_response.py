@@ -1,6 +1,6 @@
-"""Answers of any length, sent piece by piece: files, whole or in part, and what is made as it goes.
+"""Streamed responses: files, whole or by range, and generated content.
 
-A file has the length that it has when it is asked for; what is added meanwhile comes with the next answer.
+A file is served with the length that it has when it is opened; later additions are not included.
 """
 
 import asyncio
@@ -17,28 +17,22 @@ from starlette.responses import StreamingResponse
 from posthouse.errors import InvalidInput, NotFound
 from posthouse.support import untrusted_files
 from posthouse.support.untrusted_files import UnsafeFile
-from posthouse.web.error_responses import HeadedRefusal
+from posthouse.web.error_responses import ErrorWithHeaders
 
 T = TypeVar("T")
 
-#: Headers that a route of files hears.
+#: Request headers of a route that serves files.
 RANGE_HEADERS = {
-    "range": "Which part: `bytes=0-99`, `bytes=100-`, `bytes=-100`. Several are answered with the whole.",
-    "if-range": "Nothing is known by which it could hold, so with it the whole is sent.",
+    "range": "One range: `bytes=0-99`, `bytes=100-`, `bytes=-100`. Several: the whole file.",
+    "if-range": "Files have no validators, so with this header the whole file is sent.",
 }
 _PIECE_BYTES = 64 << 10
 _BATCH = 200
 _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
 
 
-class NoSuchFile(NotFound):
-    """There is no such file, or not yet."""
-
-    code = "file_not_found"
-
-
-class RangeBeyondEnd(InvalidInput, HeadedRefusal):
-    """The part that was asked for begins after the end."""
+class RangeBeyondEnd(InvalidInput, ErrorWithHeaders):
+    """The requested range begins after the end."""
 
     code = "range_not_satisfiable"
 
@@ -48,45 +42,45 @@ class RangeBeyondEnd(InvalidInput, HeadedRefusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ByteRange:
     """Bytes of a file, from *start* up to *stop*."""
 
     start: int
     stop: int
 
 
-async def file_answer(path: Path, headers: Mapping[str, str]) -> StreamingResponse:
-    """The file at *path* as text, or the part of it that *headers* ask for.
+async def file_response(path: Path, headers: Mapping[str, str]) -> StreamingResponse:
+    """The file at *path* as text, or the range that *headers* ask for.
 
     Raises:
-        NoSuchFile: It is not there, or not a regular file.
-        RangeBeyondEnd: It is shorter than that.
+        NotFound: It does not exist, or is not a regular file; code `file_not_found`.
+        RangeBeyondEnd: The range begins after the end.
     """
     try:
         file = await asyncio.to_thread(untrusted_files.open_file, path)
     except FileNotFoundError:
-        raise NoSuchFile(f"there is no {path.name}") from None
+        raise NotFound(f"there is no {path.name}", code="file_not_found") from None
     except UnsafeFile as error:
-        raise NoSuchFile(f"{path.name} is not served: {error}") from error
+        raise NotFound(f"{path.name} is not served: {error}", code="file_not_found") from error
     try:
         size = os.fstat(file.fileno()).st_size
-        part = None if "if-range" in headers else part_of(headers.get("range"), size)
+        part = None if "if-range" in headers else parse_range(headers.get("range"), size)
     except BaseException:
         file.close()
         raise
-    told = part or Part(0, size)
-    answer = StreamingResponse(
-        _read(file, told), 200 if part is None else 206, media_type="text/plain; charset=utf-8"
+    served = part or ByteRange(0, size)
+    response = StreamingResponse(
+        _read(file, served), 200 if part is None else 206, media_type="text/plain; charset=utf-8"
     )
-    answer.headers["accept-ranges"] = "bytes"
-    answer.headers["content-length"] = str(told.stop - told.start)
+    response.headers["accept-ranges"] = "bytes"
+    response.headers["content-length"] = str(served.stop - served.start)
     if part is not None:
-        answer.headers["content-range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
-    return answer
+        response.headers["content-range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
+    return response
 
 
-def part_of(asked: str | None, size: int) -> Part | None:
-    """The part that a `Range` header asks for; None: all of it, or nothing that could be understood. Pure.
+def parse_range(asked: str | None, size: int) -> ByteRange | None:
+    """The range in a `Range` header; None: the whole file, also for a header that can't be parsed. Pure.
 
     Raises:
         RangeBeyondEnd: It begins after the end.
@@ -103,16 +97,16 @@ def part_of(asked: str | None, size: int) -> Part | None:
         return None
     if start >= stop:
         raise RangeBeyondEnd(asked, size)
-    return Part(start, stop)
+    return ByteRange(start, stop)
 
 
 async def in_batches(made: Iterator[T]) -> AsyncIterator[list[T]]:
-    """What *made* gives, some hundred at a time; each batch is made in a thread."""
+    """The items of *made* in batches of 200; each batch is produced in a thread."""
     while batch := await asyncio.to_thread(lambda: list(islice(made, _BATCH))):
         yield batch
 
 
-async def _read(file: BinaryIO, part: Part) -> AsyncIterator[bytes]:
+async def _read(file: BinaryIO, part: ByteRange) -> AsyncIterator[bytes]:
     try:
         await asyncio.to_thread(file.seek, part.start)
         left = part.stop - part.start

@@ -1,34 +1,36 @@
-"""Numbers that every process with a door can tell: what it uses, and who listens to its events."""
+"""Metrics of every process that serves HTTP: its resource usage and its event readers."""
 
 from collections.abc import Mapping
 
-from posthouse.events.readers import Audience
+from posthouse.events.readers import EventReaders
 from posthouse.support import usage
 from posthouse.web.exposition import Family, Kind, Sample
 
 
-def of_audience(audience: Audience) -> list[Family]:
+def of_readers(readers: EventReaders) -> list[Family]:
     return [
-        one("event_readers", "gauge", "Connections that follow the events.", len(audience)),
-        one("event_readers_cut_total", "counter", "Readers that did not keep up.", audience.cut),
+        metric("event_readers", "gauge", "Connections that follow the events.", len(readers)),
+        metric("event_readers_cut_total", "counter", "Readers that did not keep up.", readers.dropped_count),
     ]
 
 
 def of_process() -> list[Family]:
-    """What the process uses; a host's is that of all its gateways."""
+    """Resource usage of the process; that of a host covers all its gateways."""
     used = usage.of_this_process()
     return [
-        _plain("process_cpu_seconds_total", "counter", "CPU time, user and system.", used.cpu_seconds),
-        _plain("process_resident_memory_bytes", "gauge", "Memory in use.", used.resident_bytes),
-        _plain("process_open_fds", "gauge", "Open file descriptors.", used.open_files),
+        _unprefixed("process_cpu_seconds_total", "counter", "CPU time, user and system.", used.cpu_seconds),
+        _unprefixed("process_resident_memory_bytes", "gauge", "Memory in use.", used.resident_bytes),
+        _unprefixed("process_open_fds", "gauge", "Open file descriptors.", used.open_files),
     ]
 
 
-def one(name: str, kind: Kind, help_: str, value: float, labels: Mapping[str, str] | None = None) -> Family:
+def metric(
+    name: str, kind: Kind, help_: str, value: float, labels: Mapping[str, str] | None = None
+) -> Family:
     return Family(
         name=f"posthouse_{name}", kind=kind, help=help_, samples=[Sample(value=value, labels=labels or {})]
     )
 
 
-def _plain(name: str, kind: Kind, help_: str, value: float) -> Family:
+def _unprefixed(name: str, kind: Kind, help_: str, value: float) -> Family:
     return Family(name=name, kind=kind, help=help_, samples=[Sample(value=value)])

@@ -1,4 +1,4 @@
-"""The OpenAPI document of a process, made from its table of routes."""
+"""The OpenAPI document of a process, generated from its table of routes."""
 
 import json
 import re
@@ -11,24 +11,24 @@ from posthouse import __version__
 from posthouse.contracts.gateway_http import Invalid
 from posthouse.web.route import Route
 
-#: What any request may get before its route is asked.
+#: Responses that any request may get before it reaches its route.
 _EVERYWHERE = {
-    400: "It is not HTTP/1.1, or broke off.",
-    401: "A caller from beyond this machine did not show the token.",
-    403: "The caller is another user, or a web page, or its token does not allow this.",
-    408: "It came too slowly.",
+    400: "Malformed or incomplete request.",
+    401: "A remote caller sent no valid token.",
+    403: "The caller is another user or a web page, or its token does not allow this.",
+    408: "The request arrived too slowly.",
     414: "The target is too long.",
     431: "The head is too large.",
     501: "The body has a transfer coding other than chunked.",
-    503: "There are too many connections.",
-    505: "It is of another version of HTTP.",
+    503: "Too many connections.",
+    505: "Unsupported HTTP version.",
 }
 _FIRST_REFUSAL = 400
 _WITH_BODY = {413: "The body is too large."}
 _TOKEN = {
     "type": "http",
     "scheme": "bearer",
-    "description": "For callers from beyond this machine, where the listener is on 0.0.0.0.",
+    "description": "For callers from other machines, when the listener is on 0.0.0.0.",
 }
 _NAME = re.compile(r"\{(\w+)\}")
 _REFS = "#/components/schemas/{model}"
@@ -36,9 +36,9 @@ _Wanted = tuple[str, Literal["validation", "serialization"], TypeAdapter[Any]]
 
 
 def document(title: str, routes: Sequence[Route], *, is_scoped: bool = False) -> dict[str, Any]:
-    """The document. The same table always gives the same document.
+    """The document, deterministic for a table.
 
-    *is_scoped*: tokens differ in what they allow, and each route says what it needs.
+    *is_scoped*: tokens have scopes, and each route states the one that it requires.
     """
     inputs: list[_Wanted] = [
         (_key(route), "validation", route.request) for route in routes if route.request is not None
@@ -58,7 +58,7 @@ def document(title: str, routes: Sequence[Route], *, is_scoped: bool = False) ->
     for route in routes:
         operation = _operation(route, schemas)
         if is_scoped:
-            operation["security"] = [{}, {"token": [route.needs]}]
+            operation["security"] = [{}, {"token": [route.required_scope]}]
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -87,28 +87,29 @@ def _responses(route: Route, schemas: Any) -> dict[str, Any]:
     responses = {status: _content(reason, plain) for status, reason in before.items()}
     responses[401]["headers"] = {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
     for status, reason in route.refusals.items():
-        told = f"{reason} {before[status]}" if status in before else reason
-        responses[status] = _content(told, either if status in before or route.headers else own)
+        description = f"{reason} {before[status]}" if status in before else reason
+        responses[status] = _content(description, either if status in before or route.headers else own)
     if route.request is not None or route.query is not None:
-        # What a header asks for is refused before the route has words of its own.
+        # An invalid header is refused before the route's own error model applies.
         refused = [own, plain] if route.headers and own != plain else [own]
         invalid = {"anyOf": [schemas["Invalid", "serialization"], *refused]}
         responses[422] = _content("The request must be changed.", invalid)
     responses[route.success] = _success(route, schemas)
-    for status, told in route.also.items():
-        responses[status] = {**responses[route.success], "description": told}
+    for status, description in route.other_successes.items():
+        responses[status] = {**responses[route.success], "description": description}
     return {str(status): responses[status] for status in sorted(responses)}
 
 
 def _success(route: Route, schemas: Any) -> dict[str, Any]:
     schema = route.schema if route.response is None else schemas[_key(route), "serialization"]
     success: dict[str, Any] = {
-        "description": "It was done." if route.success < _FIRST_REFUSAL else route.summary,
+        "description": "Success" if route.success < _FIRST_REFUSAL else route.summary,
         "content": {route.media_type: {"schema": schema}},
     }
-    if route.gives:
+    if route.response_headers:
         success["headers"] = {
-            name: {"description": told, "schema": {"type": "string"}} for name, told in route.gives.items()
+            name: {"description": text, "schema": {"type": "string"}}
+            for name, text in route.response_headers.items()
         }
     return success
 
@@ -130,8 +131,8 @@ def _query(route: Route) -> list[dict[str, Any]]:
 
 def _headers(route: Route) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "header", "required": False, "description": told, "schema": {"type": "string"}}
-        for name, told in route.headers.items()
+        {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
+        for name, text in route.headers.items()
     ]
 
 
@@ -144,6 +145,6 @@ def _content(description: str, schema: Any) -> dict[str, Any]:
 
 
 def render(title: str, routes: Sequence[Route], *, is_scoped: bool = False) -> str:
-    """The document as it is committed."""
+    """The document as the text of the committed file."""
     made = document(title, routes, is_scoped=is_scoped)
     return json.dumps(made, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

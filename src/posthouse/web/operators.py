@@ -1,4 +1,4 @@
-"""The routes for operators of any process: is it ready, numbers, and the documents of its own routes."""
+"""The operator routes of any process: readiness, metrics and API documentation."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -20,23 +20,23 @@ class Document(Protocol):
     def document(self) -> dict[str, Any]: ...
 
     def render(self) -> str:
-        """As it is committed."""
+        """The text of the committed file."""
 
 
 def routes(
-    readiness: type[BaseModel], *, question: str, otherwise: str, document: Callable[[], Document]
+    readiness: type[BaseModel], *, ready_summary: str, unready_reason: str, document: Callable[[], Document]
 ) -> tuple[Route, ...]:
     """The routes of a process whose service has `operations`.
 
-    *question* is what being ready means, *otherwise* what 503 does. *document* is asked for late, because it
-    is made from the table that holds these routes.
+    *ready_summary* describes readiness, *unready_reason* the 503. *document* is called late, because it is
+    generated from the table that contains these routes.
     """
 
     async def openapi_document(_: Any, __: None) -> Response:
         return Response(document().render(), media_type="application/json")
 
     async def docs(_: Any, __: None) -> Response:
-        from posthouse.web import page  # few ask for it
+        from posthouse.web import page  # imported late: rarely requested
 
         return HTMLResponse(page.render(document().document(), source=_DOCUMENT), headers=page.SECURITY)
 
@@ -44,16 +44,16 @@ def routes(
         Route(
             method="GET",
             path="/ready",
-            summary=f"{question} 200 if so, 503 with the reason if not.",
+            summary=f"{ready_summary} 200 if so, 503 with the reason if not.",
             handler=ready,
             response=readiness,
-            refusals={503: otherwise},
+            refusals={503: unready_reason},
             refusal=readiness,
         ),
         Route(
             method="GET",
             path="/metrics",
-            summary="Numbers in the text format of Prometheus.",
+            summary="Metrics in the Prometheus text format.",
             handler=metrics,
             response=None,
             media_type="text/plain",
@@ -69,7 +69,7 @@ def routes(
         Route(
             method="GET",
             path="/docs",
-            summary="This document as a page for people.",
+            summary="This document as an HTML page.",
             handler=docs,
             response=None,
             media_type="text/html",
@@ -78,7 +78,7 @@ def routes(
 
 
 def failures_of(background: Supervisor) -> tuple[BackgroundFailure, ...]:
-    """The background tasks that died, as `/ready` tells them."""
+    """The failed background tasks, as `/ready` reports them."""
     return tuple(
         BackgroundFailure(
             task=one.task,

@@ -1,4 +1,4 @@
-"""An OpenAPI document as one HTML page: no script, nothing fetched from anywhere, readable offline."""
+"""An OpenAPI document as one self-contained HTML page without scripts."""
 
 import json
 from base64 import b64encode
@@ -10,7 +10,7 @@ from typing import Any
 
 _STYLE = resources.files("posthouse.web").joinpath("page.css").read_text(encoding="utf-8")
 _STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
-#: The page runs nothing, loads nothing, is in no frame and has one style, whatever a description may contain.
+#: Forbids scripts, requests and frames, and allows one style, whatever a description contains.
 SECURITY = {
     "content-security-policy": (
         f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; "
@@ -20,7 +20,7 @@ SECURITY = {
     "referrer-policy": "no-referrer",
 }
 _JSON = "application/json"
-#: What any request may get is said once, at the top.
+#: Statuses of any request are listed once, at the top.
 _EVERYWHERE = frozenset(("400", "401", "403", "408", "413", "414", "431", "501", "505"))
 
 
@@ -118,8 +118,8 @@ def _shapes(document: Mapping[str, Any]) -> Iterator[str]:
             f"<td>{_schema(one)}</td><td>{escape(one.get('description', ''))}</td></tr>"
             for field, one in schema.get("properties", {}).items()
         )
-        told = f"<table>{rows}</table>" if rows else f"<p>{_schema(schema)}</p>"
+        content = f"<table>{rows}</table>" if rows else f"<p>{_schema(schema)}</p>"
         yield (
             f'<details id="shape-{escape(name)}" open><summary>{escape(name)}</summary>'
-            f"<p>{escape(schema.get('description', ''))}</p>{told}</details>"
+            f"<p>{escape(schema.get('description', ''))}</p>{content}</details>"
         )

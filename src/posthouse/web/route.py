@@ -1,4 +1,4 @@
-"""What one route is; the tables of routes are made of it."""
+"""The declaration of one route."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -10,62 +10,62 @@ from starlette.responses import Response
 from posthouse.contracts.gateway_http import Refusal
 from posthouse.web import scopes
 
-#: Gets the process's service. A `Response` is sent as it is; the rest is encoded with the route's status.
+#: Gets the process's service. A `Response` is sent as it is; a model is encoded with the route's status.
 Handler = Callable[[Any, Any], Coroutine[Any, Any, BaseModel | Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Addressed:
-    """What a route is asked that has names in its path, or hears headers."""
+class RouteInput:
+    """The input of a route that has path parameters or reads headers."""
 
-    #: The parts of the path that stand for `{name}`.
-    names: Mapping[str, str] = field(default_factory=dict)
+    #: Values by name, one for each `{name}` in the path.
+    path_params: Mapping[str, str] = field(default_factory=dict)
     #: The decoded body or query; None when the route takes none.
     body: Any = None
-    #: Of those that the route hears, the headers that were sent, by their names in lower case.
+    #: The sent headers among those that the route declares, by their names in lower case.
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One method of one path: what it takes, what it gives, how it refuses.
+    """One method of one path: its input, its responses, its errors.
 
-    The handler gets the decoded body or query, or None; with names in the path or headers to hear, an
-    `Addressed`.
+    The handler gets the decoded body or query, or None; with path parameters or declared headers, a
+    `RouteInput`.
     """
 
     method: str
     path: str
     summary: str
     handler: Handler
-    #: None: the answer is of no model, but of the media type and the schema.
+    #: None: the response has no model; `media_type` and `schema` describe it.
     response: type[BaseModel] | None
     #: None: the route takes no body.
     request: TypeAdapter[Any] | None = None
-    #: None: it takes no parameters behind the question mark, and overlooks them.
+    #: None: query parameters are ignored.
     query: type[BaseModel] | None = None
-    #: The body (bytes), or what stands behind the question mark (a text), goes on to somebody else as it is.
-    passes_on: bool = False
-    #: Request headers that it hears, with what they are for.
+    #: The handler gets the raw body (bytes) or query string (text), to forward it.
+    forwards_raw: bool = False
+    #: Request headers that it reads, with descriptions.
     headers: Mapping[str, str] = field(default_factory=dict)
     media_type: str = "application/json"
-    #: What a success is, where `response` does not say it.
+    #: The schema of a success when `response` is None.
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
-    #: Headers of a success, with what they say.
-    gives: Mapping[str, str] = field(default_factory=dict)
-    #: The answer may take long, and is given up when its caller goes away.
+    #: Headers of a success, with descriptions.
+    response_headers: Mapping[str, str] = field(default_factory=dict)
+    #: The response may take long, and is cancelled when its caller disconnects.
     waits: bool = False
     success: int = 200
-    #: Other statuses of a success, with what each means.
-    also: Mapping[int, str] = field(default_factory=dict)
-    #: Status to reason, beyond what every route may answer.
+    #: Other statuses of a success, with descriptions.
+    other_successes: Mapping[int, str] = field(default_factory=dict)
+    #: Status to reason, beyond the common errors of every route.
     refusals: Mapping[int, str] = field(default_factory=dict)
-    #: The shape of those refusals.
+    #: The model of those errors.
     refusal: type[BaseModel] = Refusal
-    #: What a caller from beyond this machine must be allowed; None: to look for GET, to prompt for others.
+    #: The scope that a remote caller needs; None: `read` for GET, `prompt` for others.
     scope: scopes.Scope | None = None
 
     @property
-    def needs(self) -> scopes.Scope:
-        """The scope that a token must have."""
-        return self.scope or scopes.usual(self.method)
+    def required_scope(self) -> scopes.Scope:
+        """The scope that a token must have at least."""
+        return self.scope or scopes.default_scope(self.method)

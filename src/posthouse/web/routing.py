@@ -1,4 +1,4 @@
-"""Which route a path and a method mean."""
+"""Finds the route of a method and a path."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,24 +11,24 @@ _Methods = dict[str, Route]
 _NO_NAMES: Mapping[str, str] = {}
 
 
-class Table:
-    """A table of routes to look things up in: plain paths at once, paths with names by their parts.
+class RouteTable:
+    """Routes by path: plain paths by dictionary, paths with parameters by segments.
 
-    A plain path goes before one with names that would fit it too.
+    A plain path takes precedence over one with parameters.
     """
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._plain: dict[str, _Methods] = {}
-        #: By how many parts they have, and what each part is; a name stands in braces.
+        #: By the number of segments, then by the segments; parameters are in braces.
         self._named: dict[int, dict[tuple[str, ...], _Methods]] = {}
         for route in routes:
             self._add(route)
 
     def find(self, method: str, path: str) -> tuple[Route, Mapping[str, str]]:
-        """The route, and what the names in its path stand for.
+        """The route and its path parameters.
 
         Raises:
-            HTTPException: 404 for a path that nobody serves, 405 with `Allow` for another method.
+            HTTPException: 404 for an unknown path, 405 with `Allow` for another method.
         """
         methods = self._plain.get(path)
         if methods is not None and (route := methods.get(method)) is not None:
@@ -36,7 +36,7 @@ class Table:
         allowed = set(methods or ())
         parts = path.split("/")
         for template, offered in self._named.get(len(parts), {}).items():
-            if (names := _names(template, parts)) is None:
+            if (names := _match(template, parts)) is None:
                 continue
             if (route := offered.get(method)) is not None:
                 return route, names
@@ -56,8 +56,8 @@ class Table:
             methods["HEAD"] = route
 
 
-def _names(template: tuple[str, ...], parts: list[str]) -> dict[str, str] | None:
-    """What the names of *template* stand for in *parts*, as many; None when they do not fit."""
+def _match(template: tuple[str, ...], parts: list[str]) -> dict[str, str] | None:
+    """The path parameters of *template* in *parts*, of the same length; None without a match."""
     names: dict[str, str] = {}
     for wanted, part in zip(template, parts, strict=True):
         if wanted.startswith("{"):

@@ -1,4 +1,4 @@
-"""Answers that take their time: given up when nobody waits for them any more."""
+"""Slow responses, cancelled when their caller disconnects."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 async def while_connected(http: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The value of *work*, whose caller may go away meanwhile.
+    """The result of *work*, unless the caller disconnects first.
 
     Raises:
-        ClientDisconnect: The caller did; the work was cancelled.
+        ClientDisconnect: The caller disconnected; the work was cancelled.
     """
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(http))
+    leaving = asyncio.ensure_future(_disconnected(http))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -28,6 +28,6 @@ async def while_connected(http: Request, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _left(http: Request) -> None:
+async def _disconnected(http: Request) -> None:
     while (await http.receive())["type"] != "http.disconnect":
-        pass  # what is left of a body that nobody asked for
+        pass  # the rest of an unread body

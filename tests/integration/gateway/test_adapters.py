@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import pytest
 
 from posthouse import agent
-from posthouse.agent.adapter import AgentAdapter, AgentBusy, AgentGone, Ending, NoRawInput, Prompt, Step
-from posthouse.errors import PosthouseError
+from posthouse.agent.adapter import AgentAdapter, AgentBusy, AgentGone, Prompt, PromptProgress, PromptResult
+from posthouse.errors import InvalidInput, PosthouseError
 from posthouse.sessions import publication
 from posthouse.sessions.launch_files import ManagedBy
 from posthouse.sessions.session import Session
@@ -140,11 +140,11 @@ def test_a_prompt_is_told_step_by_step_to_its_end(opened: Opener) -> None:
     """Each step once, in order; a headless turn's end before it returns, a TUI's in its transcript."""
 
     async def story(subject: Subject) -> None:
-        heard: list[Step | Ending] = []
+        heard: list[PromptProgress | PromptResult] = []
         asked = prompt(subject, subject.answering())
-        await subject.adapter.carry_out(asked, tell=heard.append)
-        steps = [news.stage for news in heard if isinstance(news, Step)]
-        endings = [news.outcome for news in heard if isinstance(news, Ending)]
+        await subject.adapter.execute(asked, on_progress=heard.append)
+        steps = [news.stage for news in heard if isinstance(news, PromptProgress)]
+        endings = [news.outcome for news in heard if isinstance(news, PromptResult)]
 
         async def has_ended() -> bool:
             told = await subject.adapter.exchanges()
@@ -174,8 +174,8 @@ def test_a_turn_can_be_interrupted_once(opened: Opener) -> None:
         adapter = subject.adapter
         assert await adapter.running_turn() is None
         asked = prompt(subject, subject.lasting())
-        heard: list[Step | Ending] = []
-        giving = asyncio.create_task(adapter.carry_out(asked, tell=heard.append))
+        heard: list[PromptProgress | PromptResult] = []
+        giving = asyncio.create_task(adapter.execute(asked, on_progress=heard.append))
 
         async def is_at_work() -> bool:
             return await adapter.running_turn() is not None
@@ -195,7 +195,7 @@ def test_a_turn_can_be_interrupted_once(opened: Opener) -> None:
         if adapter.is_headless:
             with pytest.raises(PosthouseError):
                 await giving
-            assert [news.outcome for news in heard if isinstance(news, Ending)] == ["interrupted"]
+            assert [news.outcome for news in heard if isinstance(news, PromptResult)] == ["interrupted"]
 
     run(opened, story)
 
@@ -204,11 +204,11 @@ def test_another_instance_gets_nothing(opened: Opener) -> None:
     """What was meant for an agent that was replaced is refused, and nothing is told."""
 
     async def story(subject: Subject) -> None:
-        heard: list[Step | Ending] = []
+        heard: list[PromptProgress | PromptResult] = []
         meant = prompt(subject, subject.answering(), instance_id="somebody else")
 
         with pytest.raises(AgentBusy):
-            await subject.adapter.carry_out(meant, tell=heard.append)
+            await subject.adapter.execute(meant, on_progress=heard.append)
         assert heard == []
 
     run(opened, story)
@@ -219,12 +219,12 @@ def test_an_agent_that_is_there_says_who_it_is(opened: Opener) -> None:
 
     async def story(subject: Subject) -> None:
         adapter = subject.adapter
-        first, second = await adapter.look(), adapter.standing
+        first, second = await adapter.refresh(), adapter.status
 
         assert (first.connectivity, first.eligibility, first.is_known) == ("connected", "ready", True)
         assert first.instance_id is not None
         assert first.instance_id == second.instance_id
-        assert (adapter.sight is None) == adapter.is_headless
+        assert (adapter.observation is None) == adapter.is_headless
 
     run(opened, story)
 
@@ -235,10 +235,11 @@ def test_raw_keys_are_for_tuis(opened: Opener) -> None:
     async def story(subject: Subject) -> None:
         typed = keys.parse("abc")
         if subject.adapter.is_headless:
-            with pytest.raises(NoRawInput):
-                await subject.adapter.press(typed)
+            with pytest.raises(InvalidInput, match="raw keys are for TUIs") as refused:
+                await subject.adapter.send_keys(typed)
+            assert refused.value.code == "no_raw_input"
         else:
-            await subject.adapter.press(typed)
+            await subject.adapter.send_keys(typed)
 
     run(opened, story)
 
@@ -248,19 +249,19 @@ def test_an_agent_that_is_gone_is_said_to_be(opened: Opener) -> None:
 
     async def story(subject: Subject) -> None:
         adapter = subject.adapter
-        assert await adapter.end_of("turn-that-never-was") is None
+        assert await adapter.turn_result("turn-that-never-was") is None
         asked = prompt(subject, subject.answering())
         await subject.go_away()
 
         async def is_gone() -> bool:
-            return (await adapter.look()).connectivity == "unavailable"
+            return (await adapter.refresh()).connectivity == "unavailable"
 
         await until(is_gone)
-        assert (adapter.standing.instance_id, bool(adapter.standing.detail)) == (None, True)
+        assert (adapter.status.instance_id, bool(adapter.status.detail)) == (None, True)
         with pytest.raises(AgentGone):
             await adapter.wait_ready()
         with pytest.raises(AgentGone):
-            await adapter.carry_out(asked)
+            await adapter.execute(asked)
         assert await adapter.running_turn() is None
 
     run(opened, story)

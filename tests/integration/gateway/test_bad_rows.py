@@ -81,6 +81,6 @@ def test_bad_rows_fail_with_their_reasons_and_a_good_request_is_carried_out(
     assert house.truth(session).prompts() == ["first", "after"]
     there = attach.live(session)
     assert there is not None
-    ready = readiness.ask(there.host, there.port)
+    ready = readiness.fetch(there.host, there.port)
     assert (ready["ready"], ready["queue_depth"], ready["background_failures"]) == (True, 0, [])
-    assert health_problems.found(Wiring(house.agents.roots.variables(), house.folder)) == []
+    assert health_problems.collect(Wiring(house.agents.roots.variables(), house.folder)) == []

@@ -107,7 +107,7 @@ def test_a_question_is_seen_and_answered_by_its_label(watched: Watched) -> None:
     assert (answered["outcome"], answered["choice"]["label"]) == ("answered", "blue")
     house.until(lambda: any(e["text"] == "question" for e in house.truth(session).events("dialog_answer")))
     assert [event["choice"] for event in house.truth(session).events("dialog_answer")] == [1]
-    with pytest.raises(GatewayRefused, match="nothing is asked"):
+    with pytest.raises(GatewayRefused, match="no dialog is open"):
         watched.client.answer("blue")
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from posthouse.errors import Unavailable
 from posthouse.gateway_lifecycle import attach
-from posthouse.gateway_lifecycle.process import AttachFailed
 from posthouse.queue import DIED_RUNNING
 from posthouse.support import processes
 from posthouse.testing.blocking_agent import Gate
@@ -84,7 +84,7 @@ def test_a_gateway_that_can_not_start_says_why(house: House) -> None:
     session = house.launch(headless=True)
     (session.gateway_root / "queue.sqlite").mkdir()
 
-    with pytest.raises(AttachFailed, match=r"queue.sqlite can't be used: unable to open database file"):
+    with pytest.raises(Unavailable, match=r"queue.sqlite can't be used: unable to open database file"):
         house.attach(session)
 
     assert attach.live(session) is None

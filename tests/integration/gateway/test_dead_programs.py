@@ -21,7 +21,7 @@ def test_how_the_program_ended_is_found_out_every_time(house: House) -> None:
     made = house.launch(headless=False)
 
     async def watch() -> list[str]:
-        adapter = agent.of(made)
+        adapter = agent.for_session(made)
         await adapter.open(lambda: None)
         try:
             return [await _death(adapter) for _ in range(4)]
@@ -30,12 +30,12 @@ def test_how_the_program_ended_is_found_out_every_time(house: House) -> None:
 
     async def _death(adapter: AgentAdapter) -> str:
         pane = await asyncio.to_thread(_restart)
-        await _until(lambda: adapter.standing.connectivity == "connected")
+        await _until(lambda: adapter.status.connectivity == "connected")
         os.kill(pane, signal.SIGKILL)
-        await _until(lambda: adapter.standing.connectivity == "unavailable")
+        await _until(lambda: adapter.status.connectivity == "unavailable")
         with_signal = "its program ended by signal 9"
-        await _until(lambda: adapter.standing.detail == with_signal)
-        return adapter.standing.detail
+        await _until(lambda: adapter.status.detail == with_signal)
+        return adapter.status.detail
 
     def _restart() -> int:
         pane = terminal.agent_pane(made.tmux, made.tmux_session_name)

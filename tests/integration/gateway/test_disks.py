@@ -90,12 +90,12 @@ def gateway_url(session: Session) -> str:
 
 def is_ready(url: str) -> bool:
     host, _, port = url.removeprefix("http://").partition(":")
-    return bool(readiness.ask(host, int(port))["ready"])
+    return bool(readiness.fetch(host, int(port))["ready"])
 
 
 def reason_of(url: str) -> str:
     host, _, port = url.removeprefix("http://").partition(":")
-    return str(readiness.ask(host, int(port))["reason"])
+    return str(readiness.fetch(host, int(port))["reason"])
 
 
 def refusals(answers: list[Answer]) -> list[tuple[int, str]]:

@@ -181,8 +181,8 @@ def test_strangers_can_not_fill_the_house(tmp_path: Path, monkeypatch: pytest.Mo
     """Beyond a few the oldest is dropped, and our own user is served meanwhile."""
     strangers: set[int] = set()
     # Many real connections of another user need root; whose they are is tested above.
-    monkeypatch.setattr(access, "peer_of", lambda peer, _: "stranger" if peer[1] in strangers else "own")
-    monkeypatch.setattr(connection, "_MAX_UNPROVED", 2)
+    monkeypatch.setattr(access, "peer_of", lambda peer, _: "other_user" if peer[1] in strangers else "own")
+    monkeypatch.setattr(connection, "_MAX_UNAUTHENTICATED", 2)
 
     with serving(tmp_path, FakeAgent) as served, ExitStack() as open_sockets:
         peers = []

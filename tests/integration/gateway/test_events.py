@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.clients.events import Heard, StreamBroken
+from posthouse.clients.events import ReceivedEvent, StreamBroken
 from posthouse.clients.gateway import GatewayClient, GatewayRefused, GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.events import readers
@@ -42,13 +42,13 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def kinds(events: list[Heard]) -> list[str]:
+def kinds(events: list[ReceivedEvent]) -> list[str]:
     return [event.kind for event in events]
 
 
 def test_events_are_heard_as_they_happen_and_the_end_is_the_gateways(tmp_path: Path) -> None:
     """A reader waits without asking, sees what happens, and is let go when the gateway stops."""
-    heard: list[Heard] = []
+    heard: list[ReceivedEvent] = []
 
     def listen() -> None:
         with feed:
@@ -79,7 +79,7 @@ def test_a_reader_resumes_by_id_and_chooses_kinds(tmp_path: Path) -> None:
 
         assert (first.kind, rest[-1], completed) == ("accepted", "completed", ["completed"])
         assert set(rest[:-1]) == {"request_stage"}
-        with pytest.raises(GatewayRefused, match="no id of an event"):
+        with pytest.raises(GatewayRefused, match="invalid event id"):
             asked.events(since="yesterday")
 
 
@@ -87,7 +87,7 @@ def test_a_reader_that_does_not_read_is_cut_and_nobody_else_notices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is hung up on with most of it unsent; the gateway answers all the while."""
-    monkeypatch.setattr(sse, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(sse, "WRITE_TIMEOUT_SECONDS", 0.3)
 
     def crowded() -> FakeAgent:
         line = json.dumps({"kind": "accepted", "text": "x" * 1000})
@@ -102,7 +102,7 @@ def test_a_reader_that_does_not_read_is_cut_and_nobody_else_notices(
         deaf.sendall(b"GET /v1/events?since=start HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         until(lambda: _is_gone(deaf))
         received = _drained(deaf)
-        monkeypatch.setattr(sse, "PATIENCE_SECONDS", LIMIT_SECONDS)  # for those who read, on any machine
+        monkeypatch.setattr(sse, "WRITE_TIMEOUT_SECONDS", LIMIT_SECONDS)  # for those who read, on any machine
 
         assert client(served).submit_prompt("still here")["request_kind"] == "submit_prompt"
         assert 0 < received < 12_000 * 1000

@@ -11,8 +11,9 @@ import pytest
 
 from posthouse.contracts import gateway_host as gh
 from posthouse.contracts import names
+from posthouse.errors import Unavailable
 from posthouse.gateway_lifecycle import attach, bindings, gateway_lock, host_client, host_registry
-from posthouse.gateway_lifecycle.host_client import HostRefused, HostSilent
+from posthouse.gateway_lifecycle.host_client import HostUnresponsive
 from posthouse.sessions.session import Session
 from posthouse.support import processes
 from posthouse.testing.scripted_agents import House
@@ -48,11 +49,11 @@ def host_of(house: House) -> int:
     return pid
 
 
-def served(runtime_root: Path) -> tuple[gh.Tenancy, ...] | None:
+def served(runtime_root: Path) -> tuple[gh.HostedGatewayStatus, ...] | None:
     """What the host serves; None while there is none that answers."""
     try:
         answer = host_client.listing(runtime_root)
-    except HostSilent:
+    except HostUnresponsive:
         return None
     return None if answer is None else answer.gateways
 
@@ -124,7 +125,7 @@ def test_letting_one_gateway_go_leaves_the_others(hosted: House) -> None:
     attach.detach(goes, hosted.registry)
     hosted.attach(goes, mode="detached_process")
     assert gateway_lock.holder_of(goes.gateway_root) not in (None, host)
-    assert not bindings.is_host_wished(goes)
+    assert not bindings.was_hosted(goes)
 
 
 def test_a_gateway_that_can_not_be_served_fails_alone(hosted: House) -> None:
@@ -133,7 +134,7 @@ def test_a_gateway_that_can_not_be_served_fails_alone(hosted: House) -> None:
     ill = hosted.launch(headless=True, name="ill")
     (ill.gateway_root / "queue.sqlite").mkdir()
 
-    with pytest.raises(HostRefused, match=r"queue.sqlite can't be used: unable to open database file"):
+    with pytest.raises(Unavailable, match=r"queue.sqlite can't be used: unable to open database file"):
         attach.attach(ill, hosted.registry, environment=os.environ, hosted=True)
 
     assert (attach.live(ill), gateway_lock.holder_of(ill.gateway_root)) == (None, None)
@@ -180,7 +181,7 @@ def test_a_host_that_dies_while_it_takes_one_in_or_lets_one_go_does_either(hoste
     environment = {**os.environ, names.CRASH_AT: "gateway on the roll#1"}
     host_client.ensure(session.runtime_root, environment)
 
-    with pytest.raises(HostSilent, match="does not answer"):
+    with pytest.raises(HostUnresponsive, match="does not answer"):
         attach.attach(session, hosted.registry, environment=os.environ, hosted=True)
     hosted.until(lambda: attach.live(session) is not None)
     attach.attach(session, hosted.registry, environment=os.environ, hosted=True)
@@ -189,7 +190,7 @@ def test_a_host_that_dies_while_it_takes_one_in_or_lets_one_go_does_either(hoste
     end(hosted)
     host_client.ensure(session.runtime_root, {**os.environ, names.CRASH_AT: "gateway off the roll#1"})
     hosted.until(lambda: attach.live(session) is not None)
-    with pytest.raises(HostSilent, match="does not answer"):
+    with pytest.raises(HostUnresponsive, match="does not answer"):
         attach.detach(session, hosted.registry)
     hosted.until(lambda: served(session.runtime_root) == ())
     assert attach.live(session) is None
@@ -209,8 +210,10 @@ def test_strangers_and_nonsense_get_nothing_from_the_control_socket(hosted: Hous
     assert (folder / gh.SOCKET).stat().st_mode & 0o777 == 0o600
     assert all(b'"code":"bad_question"' in answer for answer in told), told
     assert _asked(folder, b"x" * (gh.MAX_LINE_BYTES + 2)) == b""
-    with pytest.raises(HostRefused, match="is no gateway folder of"):
-        host_client.ask(session.runtime_root, gh.Question(ask="adopt", seat=gh.Seat(gateway_root="/etc")))
+    with pytest.raises(Unavailable, match="is not a gateway folder of"):
+        host_client.request(
+            session.runtime_root, gh.HostRequest(ask="adopt", seat=gh.HostRegistryEntry(gateway_root="/etc"))
+        )
     assert answers(hosted, session)
 
 

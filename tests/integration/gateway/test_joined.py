@@ -40,7 +40,7 @@ class Joined:
             self._tmux, pane, shell, environment=environment, working_directory=house.folder
         )
         spec = join.JoinSpec(tool=tool, name=_NAME, working_directory=house.folder, home=home)
-        here = current.Place(house.agents.server, _NAME)
+        here = current.TmuxLocation(house.agents.server, _NAME)
         session: Session = join.join(spec, here, house.agents.roots, house.registry)
         house.sessions.append(session)
         attach.attach(session, house.registry, environment=os.environ, timings=timings)

@@ -6,7 +6,7 @@ import urllib.request
 from pathlib import Path
 
 from posthouse.events.journal import Journal
-from posthouse.gateway.metrics.meter import Meter
+from posthouse.gateway.metrics.meter import EventMeter
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.running_gateways import serving
 from posthouse.testing.waiting import LIMIT_SECONDS
@@ -57,7 +57,7 @@ def test_the_meter_counts_what_is_told(tmp_path: Path) -> None:
     """Kinds, stages, and how long prompts took from their start to their end."""
     journal = Journal(tmp_path / "events.jsonl")
     now = [100.0]
-    meter = Meter(journal, now=lambda: now[0])
+    meter = EventMeter(journal, now=lambda: now[0])
     for stage in ("accepted", "started", "completed"):
         journal.add("request_stage", request_id="r", stage=stage)
         now[0] += 3

@@ -18,10 +18,10 @@ import pytest
 
 from posthouse.contracts import notification_files as tf
 from posthouse.events.journal import Journal
-from posthouse.events.readers import Audience
+from posthouse.events.readers import EventReaders
 from posthouse.gateway.notifications import command, delivery_status, dispatcher
-from posthouse.gateway.notifications.dispatcher import Surroundings, Teller
-from posthouse.gateway.notifications.message import Whose, notice_of, trial
+from posthouse.gateway.notifications.dispatcher import NotificationContext, NotificationDispatcher
+from posthouse.gateway.notifications.message import AgentIdentity, notice_of, trial_notice
 from posthouse.gateway.notifications.targets import TargetFiles
 from posthouse.support import processes
 from posthouse.support.supervision import Supervisor
@@ -68,17 +68,17 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
-    whose = Whose(agent_id="gpu-id", agent_name="gpu")
-    return Surroundings(files=TargetFiles(tmp_path), whose=whose, folder=tmp_path)
+def around(tmp_path: Path) -> NotificationContext:
+    whose = AgentIdentity(agent_id="gpu-id", agent_name="gpu")
+    return NotificationContext(files=TargetFiles(tmp_path), agent=whose, folder=tmp_path)
 
 
-def play(around: Surroundings, story: Play) -> None:
+def play(around: NotificationContext, story: Play) -> None:
     """Run *story* beside the teller of a gateway, which is stopped as a gateway stops."""
 
     async def run() -> None:
         journal = Journal(around.folder / "events.jsonl")
-        telling = Teller(around, journal, Audience(journal), logging.getLogger("test"))
+        telling = NotificationDispatcher(around, journal, EventReaders(journal), logging.getLogger("test"))
         telling.start()
         try:
             await story(journal)
@@ -104,7 +104,7 @@ def requests(receiver: Receiver) -> list[str]:
 
 
 def test_a_target_whose_task_died_is_notified_of_everything_all_the_same(
-    around: Surroundings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    around: NotificationContext, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The task is started again where it stood; what it died at is not left out."""
     around.files.add(["failed"], url=receiver.url)
@@ -134,7 +134,9 @@ def test_a_target_whose_task_died_is_notified_of_everything_all_the_same(
     assert requests(receiver) == ["one", "two"]
 
 
-def test_a_webhook_gets_signed_notices_of_what_it_asked_for(around: Surroundings, receiver: Receiver) -> None:
+def test_a_webhook_gets_signed_notices_of_what_it_asked_for(
+    around: NotificationContext, receiver: Receiver
+) -> None:
     """And of nothing else; the signature is over id, time and body."""
     made = around.files.add(["failed"], url=receiver.url)
 
@@ -153,7 +155,7 @@ def test_a_webhook_gets_signed_notices_of_what_it_asked_for(around: Surroundings
 
 
 def test_what_was_refused_is_sent_again_with_the_same_id(
-    around: Surroundings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    around: NotificationContext, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until it is taken; what comes after it waits its turn."""
     monkeypatch.setattr(delivery_status, "DELAYS", (0.01,) * 5)
@@ -173,7 +175,7 @@ def test_what_was_refused_is_sent_again_with_the_same_id(
 
 
 def test_a_target_that_never_answers_well_is_given_up_and_it_is_said(
-    around: Surroundings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    around: NotificationContext, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After the last attempt the next event has its turn, and `notify list` shows what happened."""
     monkeypatch.setattr(delivery_status, "DELAYS", (0.01, 0.01))
@@ -195,7 +197,7 @@ def test_a_target_that_never_answers_well_is_given_up_and_it_is_said(
     assert requests(receiver) == ["one", "one", "one", "two"]
 
 
-def test_a_restart_forgets_nobody(around: Surroundings, receiver: Receiver) -> None:
+def test_a_restart_forgets_nobody(around: NotificationContext, receiver: Receiver) -> None:
     """What was not told to its end is told by the next gateway; the rest is not repeated."""
     made = around.files.add(["finished"], url=receiver.url)
 
@@ -218,7 +220,7 @@ def test_a_restart_forgets_nobody(around: Surroundings, receiver: Receiver) -> N
 
 
 def test_a_target_is_told_from_when_it_was_added_until_it_is_removed(
-    around: Surroundings, receiver: Receiver
+    around: NotificationContext, receiver: Receiver
 ) -> None:
     """A gateway that runs notices both, without being told."""
 
@@ -237,7 +239,7 @@ def test_a_target_is_told_from_when_it_was_added_until_it_is_removed(
 
 
 def test_a_command_gets_the_notice_and_no_secrets(
-    around: Surroundings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    around: NotificationContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On its standard input; of our environment only what every program needs; no shell reads its words."""
     monkeypatch.setenv("SECRET_KEY", "s3cret")
@@ -260,7 +262,7 @@ def test_a_command_gets_the_notice_and_no_secrets(
     assert environment[command.OCCASION] == "finished"
 
 
-def test_nothing_of_a_command_is_left_over(around: Surroundings, tmp_path: Path) -> None:
+def test_nothing_of_a_command_is_left_over(around: NotificationContext, tmp_path: Path) -> None:
     """Neither one that hangs, nor what it started in a session of its own."""
     script = (
         "import subprocess, sys, time; "
@@ -285,34 +287,34 @@ def test_nothing_of_a_command_is_left_over(around: Surroundings, tmp_path: Path)
 @pytest.mark.parametrize(
     ("script", "detail"),
     [
-        ("import sys; print('no such channel'); sys.exit(3)", "it ended with 3: no such channel"),
-        ("import time; time.sleep(600)", "it did not end within 2 s:"),
+        ("import sys; print('no such channel'); sys.exit(3)", "command exited with 3: no such channel"),
+        ("import time; time.sleep(600)", "command did not end within 2 s:"),
     ],
     ids=["fails", "hangs"],
 )
-def test_a_command_that_fails_says_how(around: Surroundings, script: str, detail: str) -> None:
+def test_a_command_that_fails_says_how(around: NotificationContext, script: str, detail: str) -> None:
     """The end of what it said is kept for whoever asks."""
     made = around.files.add(["finished"], command=[sys.executable, "-c", script], timeout_seconds=2)
 
-    told = asyncio.run(dispatcher.attempt(made, trial(around.whose, "finished"), around))
+    told = asyncio.run(dispatcher.deliver(made, trial_notice(around.agent, "finished"), around))
 
     assert (told.is_delivered, told.detail) == (False, detail)
 
 
-def test_a_program_that_is_not_there_is_an_outcome(around: Surroundings) -> None:
+def test_a_program_that_is_not_there_is_an_outcome(around: NotificationContext) -> None:
     """Not an error of the gateway."""
     made = around.files.add(["finished"], command=["/nowhere/at/all"])
 
-    told = asyncio.run(dispatcher.attempt(made, trial(around.whose, "finished"), around))
+    told = asyncio.run(dispatcher.deliver(made, trial_notice(around.agent, "finished"), around))
 
     assert not told.is_delivered
-    assert told.detail.startswith("it can't be run: ")
+    assert told.detail.startswith("command can't be run: ")
 
 
-def _state(around: Surroundings, made: tf.Target) -> tf.TargetState:
+def _state(around: NotificationContext, made: tf.Target) -> tf.TargetState:
     state = around.files.state(made.target_id)
     return state or tf.TargetState(after="0-end")
 
 
-def _told(around: Surroundings, made: tf.Target) -> int:
+def _told(around: NotificationContext, made: tf.Target) -> int:
     return _state(around, made).delivered

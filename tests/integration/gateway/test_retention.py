@@ -7,7 +7,7 @@ from typing import Any
 from posthouse.contracts import gateway_files as gf
 from posthouse.events import journal
 from posthouse.gateway_lifecycle import attach
-from posthouse.queue import Limits
+from posthouse.queue import RetentionLimits
 from posthouse.support import process_log
 from posthouse.support.rotation import parts
 
@@ -25,15 +25,15 @@ def test_a_long_history_is_rotated_and_pruned_and_work_goes_on(house: House) -> 
     attach.detach(session, house.registry)
     root = session.gateway_root
     events, log = root / gf.EVENTS, root / gf.LOG
-    events.write_text(LINE * (journal.KEEP.max_bytes // len(LINE)))
-    log.write_text(LINE * (process_log.KEPT.max_bytes // len(LINE)))
+    events.write_text(LINE * (journal.EVENT_RETENTION.max_bytes // len(LINE)))
+    log.write_text(LINE * (process_log.LOG_RETENTION.max_bytes // len(LINE)))
     before = (events.read_bytes(), log.read_bytes())
     extra = 500
     with sqlite3.connect(root / gf.QUEUE) as connection:
         connection.executemany(
             "INSERT INTO gateway_requests VALUES"
             " (?, 'interrupt', '{}', 'completed', 't', 't', '2020-01-01T00:00:00+00:00', 1, NULL, NULL)",
-            [(f"old-{number:06}",) for number in range(Limits().min_finished + extra)],
+            [(f"old-{number:06}",) for number in range(RetentionLimits().min_finished + extra)],
         )
     connection.close()
 
@@ -42,7 +42,7 @@ def test_a_long_history_is_rotated_and_pruned_and_work_goes_on(house: House) -> 
         house.client(session).submit_prompt("hello [[say hello]]")
     house.settle(session)
     house.until(lambda: "history pruned" in log.read_text())
-    house.until(lambda: len(house.rows(session)) <= Limits().min_finished + 3)
+    house.until(lambda: len(house.rows(session)) <= RetentionLimits().min_finished + 3)
 
     assert [part.name for part in parts(events)] == ["events.jsonl.1", "events.jsonl"]
     assert (root / "events.jsonl.1").read_bytes().startswith(before[0])

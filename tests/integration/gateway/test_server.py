@@ -15,9 +15,10 @@ import pytest
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from posthouse.errors import Conflict
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.web import connection
-from posthouse.web.server import PortTaken, Server, bind
+from posthouse.web.server import Server, bind
 
 ASK = """
 import http.client, sys
@@ -98,7 +99,7 @@ def test_a_taken_port_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        with pytest.raises(PortTaken, match=f"127.0.0.1:{port} .*choose another port, or 0 for any"):
+        with pytest.raises(Conflict, match=f"127.0.0.1:{port} .*choose another port, or 0 for any"):
             bind("127.0.0.1", port)
 
 

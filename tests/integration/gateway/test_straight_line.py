@@ -12,8 +12,8 @@ import pytest
 from posthouse.clients.gateway import GatewayConflict, GatewayUnavailable
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts import names
+from posthouse.errors import Unavailable
 from posthouse.gateway_lifecycle import attach, gateway_lock
-from posthouse.gateway_lifecycle.process import AttachFailed
 from posthouse.sessions import session as sessions
 from posthouse.terminal import session as terminal
 from posthouse.testing.searching import modes_below
@@ -129,7 +129,7 @@ def test_a_taken_port_is_a_clear_error_and_leaves_nothing(house: House) -> None:
         taken.listen()
         port = taken.getsockname()[1]
 
-        with pytest.raises(AttachFailed, match=f"127.0.0.1:{port} can't be listened on"):
+        with pytest.raises(Unavailable, match=f"127.0.0.1:{port} can't be listened on"):
             house.attach(session, port=port)
 
     assert gateway_lock.holder_of(session.gateway_root) is None

@@ -169,7 +169,7 @@ def test_a_full_disk_refuses_and_takes_requests_again_when_there_is_room(
             await until(lambda: len(agent.received) == 1)
             filler = fill(small_disk)
             agent.let_go()
-            await until(lambda: "an outcome can't be written; trying again" in told.heard)
+            await until(lambda: "outcome can't be written; retrying" in told.heard)
             refused = [await ask(prompt("x" * 50_000)) for _ in range(3)]
             assert rows(session) == [("first", "running")]
             filler.unlink()

@@ -10,10 +10,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from posthouse.mailbox import Draft, Enclosure, Filter, Flags, MailboxUnusable, MailTrouble
+from posthouse.mailbox import (
+    Draft,
+    Flags,
+    MailboxUnusable,
+    MailFilter,
+    MailTransportError,
+    OutgoingAttachment,
+)
 from posthouse.mailbox.filesystem import clear_messages, open_root, register_mailbox, repair
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
-from posthouse.mailbox.filesystem.registration import Wish
+from posthouse.mailbox.filesystem.registration import RegistrationRequest
 from posthouse.support import crashpoints
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -27,24 +34,24 @@ def _send(office: FilesystemOffice, number: int) -> None:
         cc=(address_of("cleo"),),
         subject=f"message {number}",
         body="text",
-        enclosures=(Enclosure(path=file, is_copied=True),),
+        enclosures=(OutgoingAttachment(path=file, is_copied=True),),
     )
     _mailbox(office, "ada").send(draft)
 
 
 def _archive(office: FilesystemOffice, _number: int) -> None:
     ben = _mailbox(office, "ben")
-    ben.archive([message.message_ref for message in ben.find(Filter(limit=2))])
+    ben.archive([message.message_ref for message in ben.find(MailFilter(limit=2))])
 
 
 def _mark(office: FilesystemOffice, _number: int) -> None:
     ben = _mailbox(office, "ben")
-    ben.mark([message.message_ref for message in ben.find(Filter())], Flags(read=True, answered=True))
+    ben.mark([message.message_ref for message in ben.find(MailFilter())], Flags(read=True, answered=True))
 
 
 def _register(mode: str) -> Callable[[FilesystemOffice, int], None]:
     def operation(office: FilesystemOffice, _number: int) -> None:
-        wish = Wish(address=address_of("ben"), owner_principal_id="HOUMAO-ben", mode=mode)  # type: ignore[arg-type]
+        wish = RegistrationRequest(address=address_of("ben"), owner_principal_id="HOUMAO-ben", mode=mode)  # type: ignore[arg-type]
         register_mailbox.register(office.root, wish)
 
     return operation
@@ -115,8 +122,8 @@ def _left(office: FilesystemOffice) -> dict[str, object]:
 
 def _box(office: FilesystemOffice, name: str, box: str) -> list[str] | None:
     try:
-        return sorted(message.subject for message in _mailbox(office, name).find(Filter(box=box)))
-    except (MailboxUnusable, MailTrouble):
+        return sorted(message.subject for message in _mailbox(office, name).find(MailFilter(box=box)))
+    except (MailboxUnusable, MailTransportError):
         return None
 
 

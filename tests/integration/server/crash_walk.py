@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.agent.adapter import Prompt
-from posthouse.clients.connections import Answer
+from posthouse.clients.connections import HttpResponse
 from posthouse.contracts import managed_agent_files as mf
-from posthouse.server.turns.agent_history import Book
+from posthouse.server.turns.agent_history import AgentHistory
 from posthouse.server.turns.agent_turns import AgentTurns
-from posthouse.server.turns.follower import Follower
-from posthouse.server.turns.store import Store
+from posthouse.server.turns.follower import TurnFollower
+from posthouse.server.turns.store import TurnStore
 from posthouse.sessions import session as sessions
 from posthouse.support import crashpoints
 from posthouse.testing.truth import TruthLog
@@ -41,13 +41,13 @@ class Gateway:
     def accepted(self) -> list[str]:
         return self._path.read_text().split() if self._path.exists() else []
 
-    async def ask(self, method: str, _path: str, *, body: bytes | None = None, **_: Any) -> Answer:
+    async def request(self, method: str, _path: str, *, body: bytes | None = None, **_: Any) -> HttpResponse:
         if method == "POST" and body is not None:
             with self._path.open("a") as file:
                 file.write(f"{json.loads(body)['payload']['turn_id']}\n")
-            return Answer(status=202, headers=(), body=b'{"request_id": "gwreq-1"}')
+            return HttpResponse(status=202, headers=(), body=b'{"request_id": "gwreq-1"}')
         await asyncio.sleep(_LIMIT_SECONDS)
-        return Answer(status=200, headers=(), body=b'{"state": "accepted"}')
+        return HttpResponse(status=200, headers=(), body=b'{"state": "accepted"}')
 
 
 class Server:
@@ -55,8 +55,8 @@ class Server:
 
     def __init__(self, walk: "Walk") -> None:
         self._walk = walk
-        book = Book(AGENT, walk.store)
-        self._turns = AgentTurns(book, Follower(book, _LOG, lambda kind, record: None, self._gateway))
+        book = AgentHistory(AGENT, walk.store)
+        self._turns = AgentTurns(book, TurnFollower(book, _LOG, lambda kind, record: None, self._gateway))
         self._book = book
 
     async def _gateway(self) -> Any:
@@ -67,7 +67,7 @@ class Server:
         await self._turns.recover()
         if prompt is not None:
             session = sessions.read(self._walk.manifest_path)
-            await self._turns.submit(session, prompt, asked_by_gateway=self._walk.gateway is not None)
+            await self._turns.submit(session, prompt, is_from_gateway=self._walk.gateway is not None)
         while self._book.active is not None:
             await asyncio.sleep(0.01)
         await self._turns.close()
@@ -105,7 +105,7 @@ class Walk:
         self.root = root
         self.manifest_path = manifest_path
         self.gateway = gateway
-        self.store = Store(root, _LOG)
+        self.store = TurnStore(root, _LOG)
         plan = sessions.read(manifest_path).manifest.launch_plan
         self._truth = TruthLog(Path(plan.home_selector.home_path) / "truth.jsonl")
         self._steps = root / "steps.txt"

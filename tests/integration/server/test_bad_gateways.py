@@ -128,12 +128,12 @@ class House:
     [
         pytest.param(http(b'{"protocol_version":"v2","status":"ok"}'), "speaks protocol 'v2'", id="newer"),
         pytest.param(http(b'{"status":"ok"}'), "speaks protocol None", id="older"),
-        pytest.param(http(b"<html>"), "answered 200 with something", id="another program"),
+        pytest.param(http(b"<html>"), "answered 200 with a body", id="another program"),
         pytest.param(
             http(b'{"detail":"Not Found"}', b"404 Not Found"), "is not healthy: Not Found", id="404"
         ),
-        pytest.param(b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "is no gateway of ours", id="not HTTP"),
-        pytest.param(http(b'{"protocol_version":"v1","status":"sick"}'), "says of itself 'sick'", id="sick"),
+        pytest.param(b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "is not a Posthouse gateway", id="not HTTP"),
+        pytest.param(http(b'{"protocol_version":"v1","status":"sick"}'), "reports status 'sick'", id="sick"),
     ],
 )
 def test_what_is_not_a_healthy_gateway_of_ours_is_named_with_the_remedy(
@@ -177,8 +177,8 @@ def test_garbage_instead_of_an_answer_is_a_bad_gateway(house: House) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        pytest.param({"schema_version": 2, "protocol_version": "v2"}, "is of another version", id="newer"),
-        pytest.param("no JSON", "is of another version", id="broken"),
+        pytest.param({"schema_version": 2, "protocol_version": "v2"}, "has another version", id="newer"),
+        pytest.param("no JSON", "has another version", id="broken"),
     ],
 )
 def test_a_folder_of_another_version_is_named(house: House, content: object, told: str) -> None:
@@ -240,6 +240,6 @@ def test_a_gateway_killed_under_a_call_is_told_as_such(house: House) -> None:
     [heard] = answers
     assert heard.status == 503
     assert "ended before it answered" in heard.json["detail"]
-    assert "may have been done" in heard.json["detail"]
+    assert "may have been executed" in heard.json["detail"]
     assert "has died" in house.ask().json["detail"]
     (house.root / gf.CURRENT_INSTANCE).unlink()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import server_files as cf
-from posthouse.server.token_store import Keyring
+from posthouse.server.token_store import TokenStore
 from posthouse.testing import remote_address
 from posthouse.testing.remote_address import BEYOND, Network
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
@@ -53,7 +53,7 @@ class Far:
     """A server, and somebody elsewhere who asks it."""
 
     asking: subprocess.Popen[str]
-    tokens: Keyring
+    tokens: TokenStore
     network: Network
     port: int
 
@@ -80,7 +80,7 @@ def far(tmp_path: Path) -> Iterator[Far]:
             port = _port_of(servers, server)
             asking = network.command(sys.executable, "-I", "-c", ASK, BEYOND, str(port))
             with subprocess.Popen(asking, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
-                yield Far(asking=peer, tokens=Keyring(servers / cf.TOKENS), network=network, port=port)
+                yield Far(asking=peer, tokens=TokenStore(servers / cf.TOKENS), network=network, port=port)
         finally:
             server.terminate()
 

@@ -8,11 +8,11 @@ import pytest
 
 from posthouse.cli import health_problems
 from posthouse.cli.wiring import Wiring
-from posthouse.clients.server import CoordinationClient
+from posthouse.clients.server import ServerClient
 from posthouse.contracts import server_files as cf
-from posthouse.gateway.reminders.scheduler import ReminderClock
+from posthouse.gateway.reminders.scheduler import ReminderScheduler
 from posthouse.server import records
-from posthouse.server.event_relay.subscription import Tap
+from posthouse.server.event_relay.subscription import Subscription
 from posthouse.support import files, locks
 from posthouse.support.supervision import Supervisor
 from posthouse.terminal.client import Server
@@ -57,10 +57,10 @@ def restart_after(patch: pytest.MonkeyPatch, seconds: float) -> None:
 @contextmanager
 def _recorded(server: Served, runtime: Path) -> Iterator[None]:
     """The server in this process is the one of *runtime*, as commands find it."""
-    path = Path(server.coordination.instance.server_root) / cf.CURRENT_INSTANCE
+    path = Path(server.service.instance.server_root) / cf.CURRENT_INSTANCE
     with locks.hold(runtime / cf.SERVERS / cf.LOCK):
         files.private_folder(path.parent)
-        files.write_json(path, server.coordination.instance.model_dump(), durable=False)
+        files.write_json(path, server.service.instance.model_dump(), durable=False)
         yield
 
 
@@ -78,7 +78,7 @@ def test_the_server_follows_its_registry_again_after_that_task_died(
     agents = agents_in(tmp_path)
     with serving(agents) as server:
         assert failures(server) == []
-        Dying(monkeypatch, records.Records, "_read", 2)
+        Dying(monkeypatch, records.RecordWatcher, "_read", 2)
         register(session_in(tmp_path), agents)
         wait_for(lambda: len(server.get("/houmao/agents?include=all").json["agents"]) == 1)
         wait_for(lambda: failures(server) == [("registry", 2, True)])
@@ -95,9 +95,9 @@ def test_events_of_a_gateway_are_followed_again_after_that_task_died(
     house = house_in(tmp_path, tmux_server)
     session = house.launch(headless=True)
     house.attach(session)
-    Dying(monkeypatch, Tap, "_follow", 1)
+    Dying(monkeypatch, Subscription, "_follow", 1)
     with serving(house.agents) as server:
-        client = CoordinationClient(server.base_url, timeout_seconds=LIMIT_SECONDS)
+        client = ServerClient(server.base_url, timeout_seconds=LIMIT_SECONDS)
         with client.events() as feed:
             wait_for(lambda: failures(server) == [(f"events of agent {session.agent_id}", 1, True)])
             house.client(session).submit_prompt("x")
@@ -112,16 +112,16 @@ def test_a_task_that_stays_down_is_told_by_ready_and_doctor(
 ) -> None:
     """Of a gateway and of the server; requests are accepted all the same."""
     restart_after(monkeypatch, 600)
-    Dying(monkeypatch, ReminderClock, "run", 1)
+    Dying(monkeypatch, ReminderScheduler, "run", 1)
     with fronted(tmp_path, _present) as house:
         roots = house.agents.roots
         wiring = Wiring(dict(roots.variables()), tmp_path)
-        Dying(monkeypatch, records.Records, "_read", 1)
+        Dying(monkeypatch, records.RecordWatcher, "_read", 1)
         files.private_folder(roots.registry / "live_agents" / "new")
         wait_for(lambda: house.server.get("/ready").status == 503)
         with _recorded(house.server, roots.runtime):
-            wait_for(lambda: len(health_problems.found(wiring)) == 2)
-            found = health_problems.found(wiring)
+            wait_for(lambda: len(health_problems.collect(wiring)) == 2)
+            found = health_problems.collect(wiring)
         accepted = house.server.post(house.at("gateway/requests"), _PROMPT)
 
     reasons = [

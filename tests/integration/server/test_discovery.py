@@ -28,7 +28,7 @@ class Watched:
 
     @property
     def live(self) -> list[str]:
-        return [member.record.agent_name for member in self.discovery.roster.live]
+        return [member.record.agent_name for member in self.discovery.index.live]
 
     async def until(self, is_true: Callable[[], bool]) -> None:
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -61,7 +61,7 @@ def test_who_is_there_at_the_start_is_known_at_once(agents: Agents, tmp_path: Pa
 
     async def scenario(house: Watched) -> None:
         assert house.live == ["here"]
-        assert house.discovery.roster.find("gone").session_id == gone.session_id
+        assert house.discovery.index.find("gone").session_id == gone.session_id
 
     watched(agents, scenario)
 
@@ -79,7 +79,7 @@ def test_agents_that_come_and_go_are_noticed(agents: Agents, tmp_path: Path) -> 
         await house.until(lambda: house.live == ["two"])
         await asyncio.to_thread(agents.stop, agents.find(name="two"))
         await house.until(lambda: house.live == [])
-        assert house.discovery.roster.find("two").record.lifecycle.state == "stopped"
+        assert house.discovery.index.find("two").record.lifecycle.state == "stopped"
 
     watched(agents, scenario)
 
@@ -138,4 +138,4 @@ def test_one_broken_record_is_told_and_the_others_stay(
         await house.until(lambda: not house.discovery.problems)
 
     watched(agents, scenario)
-    assert [record.message for record in caplog.records] == ["a record can't be used"]
+    assert [record.message for record in caplog.records] == ["record unusable"]

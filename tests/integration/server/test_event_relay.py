@@ -10,9 +10,9 @@ from typing import Any
 
 from posthouse.clients.gateway import GatewayClient
 from posthouse.events.journal import Journal, read_events
-from posthouse.events.readers import Audience
-from posthouse.server.agent_index import Roster
-from posthouse.server.event_relay.hub import BROKE_OFF, Hub
+from posthouse.events.readers import EventReaders
+from posthouse.server.agent_index import AgentIndex
+from posthouse.server.event_relay.hub import HISTORY_TRUNCATED, EventHub
 from posthouse.server.member import Member
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.members import member
@@ -38,7 +38,7 @@ class Heard:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         self.journal = Journal(folder / "events.jsonl")
-        self.hub = Hub(self.journal, folder / "heard.json", port_of, logging.getLogger("test"))
+        self.hub = EventHub(self.journal, folder / "heard.json", port_of, logging.getLogger("test"))
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ class Heard:
 @asynccontextmanager
 async def opened(folder: Path, *members: Member) -> AsyncIterator[Heard]:
     house = Heard(folder)
-    house.hub.look(Roster(members, {}))
+    house.hub.update(AgentIndex(members, {}))
     try:
         yield house
     finally:
@@ -97,7 +97,7 @@ def test_gateways_are_heard_only_while_somebody_listens(tmp_path: Path) -> None:
         async with opened(tmp_path / "server", one, two) as house:
             await prompt(served[0])
             assert house.hub.followed == 0
-            listener = await house.hub.admit(frozenset({"a0"}))
+            listener = await house.hub.join(frozenset({"a0"}))
             assert house.hub.followed == 1
             await prompt(served[0])
             await prompt(served[1])
@@ -115,19 +115,19 @@ def test_what_happened_while_nobody_listened_is_told_late(tmp_path: Path) -> Non
     async def scenario(served: list[Served]) -> None:
         one, folder = member("a0", gateway_port=served[0].port), tmp_path / "server"
         async with opened(folder, one) as house:
-            house.hub.leave(await house.hub.admit(None))
+            house.hub.leave(await house.hub.join(None))
             await prompt(served[0])
-            await house.hub.admit(None)
+            await house.hub.join(None)
             await house.until(lambda: house.of("a0") == ["accepted late", "completed late"])
         await prompt(served[0])
         async with opened(folder, one) as house:
-            await house.hub.admit(None)
+            await house.hub.join(None)
             await prompt(served[0])
             expected = 2 * ["accepted late", "completed late"] + ["accepted", "completed"]
             await house.until(lambda: house.of("a0") == expected)
         (folder / "heard.json").unlink()  # as if it had been killed before it wrote anything
         async with opened(folder, one) as house:
-            await house.hub.admit(None)
+            await house.hub.join(None)
             await prompt(served[0])
             await house.until(lambda: house.of("a0") == [*expected, "accepted", "completed"])
             followed = [event for event in house.events if event["kind"] == "gateway_followed"]
@@ -142,12 +142,12 @@ def test_a_new_agents_gateway_is_told_from_its_beginning(tmp_path: Path) -> None
     async def scenario(served: list[Served]) -> None:
         one, two = (member(f"a{number}", gateway_port=each.port) for number, each in enumerate(served))
         async with opened(tmp_path / "server", one) as house:
-            await house.hub.admit(None)
+            await house.hub.join(None)
             await prompt(served[0])
             await prompt(served[1])
-            house.hub.look(Roster([one, two], {}))
+            house.hub.update(AgentIndex([one, two], {}))
             await house.until(lambda: house.of("a1") == ["accepted", "completed"])
-            house.hub.look(Roster([two], {}))
+            house.hub.update(AgentIndex([two], {}))
             assert house.hub.followed == 1
             await prompt(served[0])
             await house.until(lambda: house.of("a0") == 2 * ["accepted", "completed"])
@@ -160,9 +160,9 @@ def test_a_gateway_that_comes_while_somebody_listens_is_told_from_its_start(tmp_
 
     async def scenario(served: list[Served]) -> None:
         async with opened(tmp_path / "server", member("a0")) as house:
-            await house.hub.admit(None)
+            await house.hub.join(None)
             await prompt(served[0])
-            house.hub.look(Roster([member("a0", gateway_port=served[0].port)], {}))
+            house.hub.update(AgentIndex([member("a0", gateway_port=served[0].port)], {}))
             await house.until(lambda: house.of("a0") == ["accepted", "completed"])
 
     with_gateways(tmp_path, 1, scenario)
@@ -180,8 +180,8 @@ def test_a_stream_that_breaks_is_taken_up_after_its_last_event(tmp_path: Path) -
 
     async def scenario() -> None:
         async with answering(gateway) as port, opened(tmp_path / "server") as house:
-            await house.hub.admit(None)
-            house.hub.look(Roster([member("a0", gateway_port=port)], {}))
+            await house.hub.join(None)
+            house.hub.update(AgentIndex([member("a0", gateway_port=port)], {}))
             await house.until(lambda: len(asked) >= 3)
 
     asyncio.run(scenario())
@@ -201,9 +201,9 @@ def test_a_long_past_cuts_nobody_who_reads_along(tmp_path: Path) -> None:
             answering(lambda _: answer, stays=True) as port,
             opened(tmp_path / "server") as house,
         ):
-            reader, heard = Audience(house.journal).join(None), 0
-            await house.hub.admit(None)
-            house.hub.look(Roster([member("a0", gateway_port=port)], {}))
+            reader, heard = EventReaders(house.journal).add_reader(None), 0
+            await house.hub.join(None)
+            house.hub.update(AgentIndex([member("a0", gateway_port=port)], {}))
             async with asyncio.timeout(LIMIT_SECONDS):
                 while heard < count and not reader.has_fallen_behind:
                     heard += len(await reader.next())
@@ -218,7 +218,7 @@ def test_a_gateway_that_does_not_answer_keeps_nobody_waiting_for_long(tmp_path: 
 
     async def scenario() -> None:
         async with opened(tmp_path / "server", member("a0", gateway_port=1)) as house:
-            await house.hub.admit(None)
+            await house.hub.join(None)
             assert (house.hub.followed, house.events) == (0, [])
 
     asyncio.run(scenario())
@@ -230,12 +230,12 @@ def test_lines_that_the_journal_lost_are_declared(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path, member("a0", gateway_port=1)) as house:
             (tmp_path / "heard.json").write_text('{"schema_version":1,"journal_number":7,"heard":{}}')
-            await house.hub.admit(None)
+            await house.hub.join(None)
             [gap] = house.events
             assert {name: gap[name] for name in ("kind", "missing", "reason")} == {
                 "kind": "gap",
                 "missing": None,
-                "reason": BROKE_OFF,
+                "reason": HISTORY_TRUNCATED,
             }
 
     asyncio.run(scenario())

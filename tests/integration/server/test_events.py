@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.clients.events import EventFeed, Heard
+from posthouse.clients.events import EventFeed, ReceivedEvent
 from posthouse.clients.gateway import GatewayClient
-from posthouse.clients.server import CoordinationClient
+from posthouse.clients.server import ServerClient
 from posthouse.clients.server.errors import ServerInvalid, ServerNotFound
 from posthouse.gateway_lifecycle import attach
 from posthouse.sessions.agents import Agents
@@ -20,8 +20,8 @@ from posthouse.testing.server import Served, serving
 LIMIT_SECONDS = 180
 
 
-def client(served: Served) -> CoordinationClient:
-    return CoordinationClient(served.base_url, timeout_seconds=LIMIT_SECONDS)
+def client(served: Served) -> ServerClient:
+    return ServerClient(served.base_url, timeout_seconds=LIMIT_SECONDS)
 
 
 def launch(agents: Agents, folder: Path, name: str) -> Session:
@@ -50,7 +50,7 @@ def told(feed: EventFeed, last: str) -> list[str]:
     raise AssertionError(f"the stream ended without {last}: {kinds}")
 
 
-def _shown(event: Heard) -> str:
+def _shown(event: ReceivedEvent) -> str:
     late = " late" if event.fields.get("late") else ""
     return f"{event.kind}{late}"
 
@@ -101,7 +101,7 @@ def test_a_reader_chooses_agents_and_kinds_and_hears_a_gateway_that_comes_later(
             heard = [next(iter(feed)) for _ in range(2)]
         with pytest.raises(ServerNotFound, match="'nobody'"):
             asked.events(agents=["gpu", "nobody"])
-        with pytest.raises(ServerInvalid, match="no id of an event"):
+        with pytest.raises(ServerInvalid, match="invalid event id"):
             asked.events(since="yesterday")
 
     shown = [(event.kind, event.fields["agent_id"]) for event in heard]

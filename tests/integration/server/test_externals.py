@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from posthouse.cli import dispatch
-from posthouse.cli.external_agents import OnlyTalkedTo
 from posthouse.cli.wiring import Wiring
-from posthouse.clients.server import AsyncCoordinationClient, CoordinationClient, ServerConflict
+from posthouse.clients.server import AsyncServerClient, ServerClient, ServerConflict
 from posthouse.contracts import names
-from posthouse.errors import Conflict, NotFound
-from posthouse.gateway_lifecycle.session_hooks import Companions
+from posthouse.errors import Conflict, Denied, NotFound
+from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
 from posthouse.sessions.agents import Agents
-from posthouse.sessions.externals import Externals
+from posthouse.sessions.externals import ExternalAgents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -37,7 +36,7 @@ def home(agents: Agents, tmp_path: Path) -> Agents:
     """This machine, without agents."""
     folder = tmp_path / "here"
     roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
-    return Agents(roots, Registry(roots.registry), agents.server, Companions())
+    return Agents(roots, Registry(roots.registry), agents.server, GatewaySessionHooks())
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ def registered(line: Line, there: Served) -> dict[str, Any]:
 def test_it_is_talked_to_through_this_machines_server(there: Served, here: Served, line: Line) -> None:
     """Listed under its name here, asked over there, and neither started nor stopped from here."""
     record = registered(line, there)
-    server = CoordinationClient(here.base_url, timeout_seconds=60.0)
+    server = ServerClient(here.base_url, timeout_seconds=60.0)
     wait_for(lambda: len(server.agents().agents) == 1)
 
     [who] = server.agents().agents
@@ -95,14 +94,14 @@ def test_it_is_talked_to_through_this_machines_server(there: Served, here: Serve
     assert server.turn("far", accepted.turn_id).history_summary == "from afar"
     assert b"from afar" in server.turn_artifact("far", accepted.turn_id, "stdout")
     assert server.gateway("far").status()["gateway_health"] == "not_attached"
-    with pytest.raises(ServerConflict, match="only talked to from here"):
+    with pytest.raises(ServerConflict, match="accepts only requests from here"):
         server.gateway("far").attach()
     with pytest.raises(NotFound):
         server.turn("far", "no-such-turn")
 
 
 async def _agent(server: Served, ref: str) -> Any:
-    return await AsyncCoordinationClient(server.base_url, timeout_seconds=60.0).agent(ref)
+    return await AsyncServerClient(server.base_url, timeout_seconds=60.0).agent(ref)
 
 
 def test_commands_ask_its_own_server(there: Served, line: Line, home: Agents) -> None:
@@ -115,18 +114,18 @@ def test_commands_ask_its_own_server(there: Served, line: Line, home: Agents) ->
     wait_for(lambda: line.json("agents", "turn", "status", "far", turn_id)["status"] == "completed")
     assert line.json("agents", "turn", "status", "far", turn_id)["history_summary"] == "done there"
     for words in (("stop",), ("relaunch",), ("logs",), ("gateway", "attach")):
-        with pytest.raises(OnlyTalkedTo, match="is for its own machine"):
+        with pytest.raises(Denied, match="on its own machine"):
             line.run("agents", *words, "far")
 
     assert line.json("agents", "external", "verify", "far")["verified_at_utc"] >= record["verified_at_utc"]
     line.run("agents", "external", "remove", "far")
-    assert Externals(home.roots.registry).entries() == []
+    assert ExternalAgents(home.roots.registry).entries() == []
 
 
 def test_a_name_is_given_once_and_chains_are_refused(there: Served, here: Served, line: Line) -> None:
     """Nothing is written for an agent that is not there, has a name that is taken, or lives elsewhere."""
     registered(line, there)
-    server = CoordinationClient(here.base_url)
+    server = ServerClient(here.base_url)
     wait_for(lambda: len(server.agents().agents) == 1)
     words = ["agents", "external", "register", "--api-base-url"]
 

@@ -29,7 +29,7 @@ OPERATIONS = {
 TAKING = {
     f"{route.method} {route.path}": OPERATIONS[f"{route.method} {route.path}"]
     for route in ROUTES
-    if (route.request is not None or route.query is not None) and not route.passes_on
+    if (route.request is not None or route.query is not None) and not route.forwards_raw
 }
 #: Said before anybody looks at what was asked.
 TOO_LONG = 414

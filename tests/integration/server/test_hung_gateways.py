@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.clients.connections import Answer, Connections
+from posthouse.clients.connections import ConnectionPool, HttpResponse
 from posthouse.server import gateways
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server
@@ -32,21 +32,21 @@ def house(tmp_path: Path, tmux_server: Server) -> Iterator[House]:
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Every call of a gateway that the server made."""
     made: list[tuple[str, str]] = []
-    real = Connections.ask
+    real = ConnectionPool.request
 
     async def recorded(
-        self: Connections,
+        self: ConnectionPool,
         method: str,
         target: str,
         *,
         headers: Mapping[str, str],
         body: bytes | None,
         seconds: float,
-    ) -> Answer:
+    ) -> HttpResponse:
         made.append((method, target))
         return await real(self, method, target, headers=headers, body=body, seconds=seconds)
 
-    monkeypatch.setattr(Connections, "ask", recorded)
+    monkeypatch.setattr(ConnectionPool, "request", recorded)
     return made
 
 

@@ -92,7 +92,7 @@ def test_a_launched_agent_is_the_servers_own(server: Served, agents: Agents, ord
     assert plan.metadata["headless_display_detail"] == "detail"
     assert plan.mailbox is not None
     assert plan.mailbox.address == "gpu@houmao.localhost"
-    kept = Path(server.coordination.instance.server_root) / mf.MANAGED_AGENTS / tracked
+    kept = Path(server.service.instance.server_root) / mf.MANAGED_AGENTS / tracked
     authority = json.loads((kept / mf.AUTHORITY).read_bytes())
     assert (authority["agent_id"], authority["backend"]) == ("the-gpu", found.manifest.backend)
 
@@ -149,8 +149,8 @@ def test_what_cannot_be_published_is_taken_down_again(
     assert answer.status == HTTPStatus.SERVICE_UNAVAILABLE, answer.body
     assert left(agents) == []
 
-    kept = Path(server.coordination.instance.server_root) / mf.MANAGED_AGENTS
+    kept = Path(server.service.instance.server_root) / mf.MANAGED_AGENTS
     kept.write_text("in the way")
     assert server.post(LAUNCHES, order).status == HTTPStatus.SERVICE_UNAVAILABLE
     assert agents.registry.records() == []
-    assert terminal.surfaces(Tmux(agents.server)) == {}
+    assert terminal.pane_states(Tmux(agents.server)) == {}

@@ -8,7 +8,7 @@ import pytest
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.contracts.external_agents import ExternalRecord
-from posthouse.sessions.externals import Externals
+from posthouse.sessions.externals import ExternalAgents
 from posthouse.testing import server as server_module
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.running_gateways import session_in
@@ -150,7 +150,7 @@ def test_what_is_queued_on_another_machine_is_told_of_through_this_one(
 ) -> None:
     """The gateway's headers come through two servers, and the address is one of the first."""
     home = agents_in(tmp_path)
-    Externals(home.roots.registry).register(_far(working), None)
+    ExternalAgents(home.roots.registry).register(_far(working), None)
     with server_module.serving(home) as server:
         accepted = server.post("/houmao/agents/far/gateway/requests", PROMPT)
         receipt = server.get(f"{accepted.headers['location']}?wait=60")

@@ -136,7 +136,7 @@ def test_a_second_server_on_one_root_is_refused(agents: Agents, server: Asked) -
     second = subprocess.run(command(agents), capture_output=True, text=True, timeout=LIMIT_SECONDS)
 
     assert second.returncode == 1
-    told = f"server: process {server.process.pid} already serves {agents.roots.runtime}; end it first\n"
+    told = f"server: process {server.process.pid} already serves {agents.roots.runtime}; stop it first\n"
     assert second.stderr == told
     assert server.ask("/health")[0] == 200
 

@@ -106,7 +106,7 @@ def test_an_agent_looks_the_same_with_and_without_a_gateway(house: House, server
 def test_a_tui_is_prompted_and_interrupted(house: House, server: Served) -> None:
     """The prompt is typed from here, or its gateway gets it; an interrupt with nothing to do says so."""
     tui = house.sessions[0]
-    prompted_and_interrupted(house, server, ["first [[wait 600]]"], "the agent took it")
+    prompted_and_interrupted(house, server, ["first [[wait 600]]"], "accepted by the agent")
     attached(house, server, TUI, tui)
     prompted_and_interrupted(house, server, ["first [[wait 600]]", "second [[wait 600]]"], "accepted by the")
 
@@ -153,7 +153,7 @@ def prompted_and_interrupted(house: House, server: Served, prompts: list[str], w
 
 def told_of(server: Served, kind: str) -> list[str]:
     """How each request went, as the server's journal tells it."""
-    path = Path(server.coordination.instance.server_root) / cf.EVENTS
+    path = Path(server.service.instance.server_root) / cf.EVENTS
     events = [json.loads(line) for line in path.read_text().splitlines()]
     return [event["disposition"] for event in events if event["kind"] == kind]
 
@@ -198,7 +198,7 @@ def test_a_stopped_tui_ends_with_its_gateway_and_can_be_relaunched(house: House,
 
     assert [(answer.status, answer.json["detail"]) for answer in stopped] == [
         (200, "tui was stopped"),
-        (200, "tui was stopped already"),
+        (200, "tui was already stopped"),
     ]
     assert (state["availability"], state["diagnostics"][0]["kind"]) == ("unavailable", "tmux_session_missing")
     assert state["gateway"]["gateway_health"] == "not_attached"

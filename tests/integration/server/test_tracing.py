@@ -29,7 +29,7 @@ from posthouse.testing.members import member
 from posthouse.testing.peers import answering
 from posthouse.web import app
 from posthouse.web.route import Route
-from posthouse.web.tracing import traced
+from posthouse.web.tracing import trace_requests
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -69,9 +69,9 @@ def id_of(span: ReadableSpan) -> str:
 
 
 class _Silent:
-    def invalid(self, *_: object) -> None: ...
+    def on_invalid(self, *_: object) -> None: ...
 
-    def refused(self, *_: object) -> None: ...
+    def on_refused(self, *_: object) -> None: ...
 
 
 def instance(port: int) -> CurrentInstance:
@@ -101,12 +101,12 @@ def test_a_request_its_call_of_a_gateway_and_its_turn_are_one_trace(tmp_path: Pa
         live = LiveGateway(member("gpu"), instance(port), collected.tracing)
 
         async def handler(_: None, asked: object) -> Done:
-            await live.ask("GET", "/v1/status")
+            await live.request("GET", "/v1/status")
             journal.add("turn_started", agent_id="gpu", turn_id="t1")
             return Done()
 
         routes = [Route(method="POST", path="/turns/{id}", summary="", handler=handler, response=Done)]
-        served = traced(app.build(None, routes, witness=_Silent()), collected.tracing)
+        served = trace_requests(app.build(None, routes, observer=_Silent()), collected.tracing)
         await call(served, "POST", "/turns/7", headers={"traceparent": CALLER})
         journal.add("turn_ended", agent_id="gpu", turn_id="t1", status="failed")
         live.close()
@@ -117,7 +117,9 @@ def test_a_request_its_call_of_a_gateway_and_its_turn_are_one_trace(tmp_path: Pa
         async with answering(gateway) as port:
             await story(port)
         with pytest.raises(GatewayLost):
-            await LiveGateway(member("gpu"), instance(port), collected.tracing).ask("POST", "/v1/requests")
+            await LiveGateway(member("gpu"), instance(port), collected.tracing).request(
+                "POST", "/v1/requests"
+            )
 
     asyncio.run(scenario())
 
@@ -179,8 +181,10 @@ def test_a_collector_that_is_named_gets_the_spans(monkeypatch: pytest.MonkeyPatc
     with collector() as (address, received):
         # The SDK reads its own variables where they are.
         monkeypatch.setenv(names.OTEL_ENDPOINTS[1], address)
-        tracing = tracing_setup.tracing_of({names.OTEL_ENDPOINTS[1]: address}, logging.getLogger("test"))
-        with tracing.calling("GET gateway"):
+        tracing = tracing_setup.configure_tracing(
+            {names.OTEL_ENDPOINTS[1]: address}, logging.getLogger("test")
+        )
+        with tracing.client_span("GET gateway"):
             pass
         tracing.close()
 
@@ -201,8 +205,8 @@ UNWANTED = {
 @pytest.mark.parametrize("environment", UNWANTED.values(), ids=UNWANTED.keys())
 def test_without_a_collector_nothing_is_traced_and_nothing_wrapped(environment: dict[str, str]) -> None:
     """It costs nothing at all."""
-    tracing = tracing_setup.tracing_of(environment, logging.getLogger("test"))
-    served = app.build(None, [], witness=_Silent())
+    tracing = tracing_setup.configure_tracing(environment, logging.getLogger("test"))
+    served = app.build(None, [], observer=_Silent())
 
     assert tracing is NO_TRACING
-    assert traced(served, tracing) is served
+    assert trace_requests(served, tracing) is served

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import gateway_files as gf
-from posthouse.server.observation.tui_observers import Eyes
+from posthouse.server.observation.tui_observers import TuiObservers
 from posthouse.sessions.session import Session
 from posthouse.terminal.client import Server
 from posthouse.testing.scripted_agents import House, house_in
@@ -48,7 +48,7 @@ def test_a_gateway_of_another_version_is_named_and_never_guessed_at(house: House
         refused = server.post(f"{TUI}/requests", PROMPT)
 
     assert found == ("available", ["gateway_unusable"])
-    assert "is of another version" in diagnostic["message"]
+    assert "has another version" in diagnostic["message"]
     assert "gateway detach` and" in diagnostic["message"]
     assert (refused.status, "another version" in refused.json["detail"]) == (503, True)
     assert house.truth(tui).prompts() == []
@@ -82,9 +82,9 @@ def test_what_can_not_be_reached_has_a_state_too(house: House) -> None:
     }
     assert refused == [503, 503, 503, 503]
     assert [(one.status, one.json["detail"]) for one in stopped] == [
-        (200, "tui had died; its record says so now"),
-        (200, "ci had died; its record says so now"),
-        (200, "tui was stopped already"),
+        (200, "tui had died; its record is updated"),
+        (200, "ci had died; its record is updated"),
+        (200, "tui was already stopped"),
     ]
     assert missing == 404
 
@@ -108,16 +108,16 @@ def test_nobody_watches_an_agent_that_nobody_asks_about(house: House) -> None:
     tui = house.launch(headless=False, name="tui")
 
     async def scenario() -> list[int]:
-        eyes = Eyes(idle_seconds=0.5)
+        eyes = TuiObservers(idle_seconds=0.5)
         counts = [await clients()]
-        async with eyes.on(tui) as first, eyes.on(tui) as second:
+        async with eyes.observe(tui) as first, eyes.observe(tui) as second:
             assert first is second
-            assert (await first.look()).diagnostics.availability == "available"
+            assert (await first.refresh()).diagnostics.availability == "available"
             counts.append(await clients())
         async with asyncio.timeout(60):
             while await clients():
                 await asyncio.sleep(0.02)
-        async with eyes.on(tui) as again:
+        async with eyes.observe(tui) as again:
             assert again is not first
         await eyes.close()
         return [*counts, await clients()]

@@ -47,7 +47,7 @@ def ended(server: Served, turn_id: str) -> dict[str, Any]:
 
 
 def folder_of(server: Served, session: Session) -> Path:
-    return Path(server.coordination.instance.server_root) / mf.MANAGED_AGENTS / session.agent_id
+    return Path(server.service.instance.server_root) / mf.MANAGED_AGENTS / session.agent_id
 
 
 def foreign_turn(found: Session, prompt: str) -> str:

@@ -60,7 +60,7 @@ def ended(server: Served, agent: str, turn_id: str) -> dict[str, Any]:
 
 
 def records(server: Served, agent_id: str) -> list[str]:
-    folder = Path(server.coordination.instance.server_root) / mf.MANAGED_AGENTS / agent_id / mf.TURNS
+    folder = Path(server.service.instance.server_root) / mf.MANAGED_AGENTS / agent_id / mf.TURNS
     return sorted(path.stem for path in folder.glob("*.json"))
 
 

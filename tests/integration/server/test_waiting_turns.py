@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from posthouse.agent.adapter import Prompt
-from posthouse.clients.connections import Answer
+from posthouse.clients.connections import HttpResponse
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.server.gateways import GatewayLost
-from posthouse.server.turns.agent_history import Book
+from posthouse.server.turns.agent_history import AgentHistory
 from posthouse.server.turns.agent_turns import AgentTurns
-from posthouse.server.turns.follower import Follower
-from posthouse.server.turns.store import Store
+from posthouse.server.turns.follower import TurnFollower
+from posthouse.server.turns.store import TurnStore
 from posthouse.sessions import session as sessions
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
@@ -43,7 +43,7 @@ class ObedientGateway:
         self.state = state
         self._changed.set()
 
-    async def ask(self, method: str, path: str, *, body: bytes | None = None, **_: Any) -> Answer:
+    async def request(self, method: str, path: str, *, body: bytes | None = None, **_: Any) -> HttpResponse:
         if method == "POST" and body is not None:
             self.accepted.append(json.loads(body)["payload"])
             if self.is_lost:
@@ -54,8 +54,8 @@ class ObedientGateway:
         return _answer(200, {"state": self.state, "error": f"the gateway says {self.state}"})
 
 
-def _answer(status: int, body: dict[str, Any]) -> Answer:
-    return Answer(status=status, headers=(), body=json.dumps(body).encode())
+def _answer(status: int, body: dict[str, Any]) -> HttpResponse:
+    return HttpResponse(status=status, headers=(), body=json.dumps(body).encode())
 
 
 class Life:
@@ -64,8 +64,8 @@ class Life:
     def __init__(self, folder: Path, gateway: Any) -> None:
         self.told: list[tuple[str, str]] = []
         self.gateway = gateway
-        self.book = Book("gpu", Store(folder, logging.getLogger("test")))
-        follower = Follower(self.book, logging.getLogger("test"), self._tell, self._find)
+        self.book = AgentHistory("gpu", TurnStore(folder, logging.getLogger("test")))
+        follower = TurnFollower(self.book, logging.getLogger("test"), self._tell, self._find)
         self.turns = AgentTurns(self.book, follower)
 
     def _tell(self, kind: str, record: mf.TurnRecord) -> None:
@@ -117,11 +117,11 @@ def test_a_waiting_turn_is_the_active_one_until_its_gateway_begins_it(gpu: Sessi
     async def second(life: Life) -> None:
         called_back = Prompt(text=HELLO.text, turn_id=turn_ids[0])
         before = Prompt(text="[[say before]]", turn_id="turn-before")
-        await life.turns.submit(gpu, before, asked_by_gateway=True)
+        await life.turns.submit(gpu, before, is_from_gateway=True)
         while life.book.active is not None:
             await asyncio.sleep(0.01)
-        started = await life.turns.submit(gpu, called_back, asked_by_gateway=True)
-        again = await life.turns.submit(gpu, called_back, asked_by_gateway=True)
+        started = await life.turns.submit(gpu, called_back, is_from_gateway=True)
+        again = await life.turns.submit(gpu, called_back, is_from_gateway=True)
         life.gateway.become("running")
         over = await life.until_over(turn_ids[0])
         assert started.turn_id == again.turn_id == over.turn_id
@@ -142,7 +142,7 @@ def test_a_waiting_turn_that_is_interrupted_never_begins(gpu: Session, tmp_path:
         assert interrupted is not None
         assert (interrupted.turn_id, interrupted.status) == (record.turn_id, "interrupted")
         called_back = Prompt(text=HELLO.text, turn_id=record.turn_id)
-        assert await life.turns.submit(gpu, called_back, asked_by_gateway=True) == interrupted
+        assert await life.turns.submit(gpu, called_back, is_from_gateway=True) == interrupted
         assert await life.turns.interrupt(gpu) is None
 
     lived(tmp_path, story)
@@ -173,7 +173,7 @@ def test_a_gateway_that_went_away_does_not_stand_in_the_way(gpu: Session, tmp_pa
         assert (await life.until_over(taken.turn_id)).status == "completed"
         given_up = await life.book.find(waiting.turn_id, None)
         assert given_up is not None
-        assert given_up.error == "never started: its gateway ended before it began it"
+        assert given_up.error == "never started: its gateway ended before it started the turn"
 
         silent.is_lost = True
         with pytest.raises(GatewayLost):
@@ -197,7 +197,7 @@ def test_a_turn_that_nobody_can_tell_of_yet_is_found_out_later(
         with locks.hold(gpu.turns_root / LOCK), pytest.raises(GatewayLost):
             await admitted(life, gpu)
         over = await life.until_over(life.gateway.accepted[0]["turn_id"])
-        assert over.error == "never started: its gateway fell silent before it said that it has it"
+        assert over.error == "never started: its gateway stopped responding before it confirmed the turn"
         taken = await life.turns.submit(gpu, HELLO)
         assert (await life.until_over(taken.turn_id)).status == "completed"
 

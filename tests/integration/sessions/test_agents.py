@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.errors import Conflict, InvalidInput
+from posthouse.errors import Conflict, InvalidInput, NotFound, Unavailable
 from posthouse.sessions import cleanup, current, join, session, start
 from posthouse.sessions.agents import (
     AgentExists,
@@ -20,28 +20,26 @@ from posthouse.sessions.agents import (
     Agents,
     AmbiguousName,
     LegacyBackend,
-    Unreachable,
 )
-from posthouse.sessions.launch import BadLaunch, LaunchSpec
+from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
-from posthouse.sessions.start import AgentDied
 from posthouse.support import files, processes
 from posthouse.terminal import client
 from posthouse.terminal import session as terminal
-from posthouse.terminal.client import Server, Tmux, TmuxFrozen, TmuxMissing
-from posthouse.testing.no_session_hooks import NoCompanions
+from posthouse.terminal.client import Server, Tmux
+from posthouse.testing.no_session_hooks import NoSessionHooks
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 from posthouse.tools.scripted.profile import TOOL
-from posthouse.tools.tool import Program, ToolMissing
+from posthouse.tools.tool import Program
 
 
 @pytest.fixture
 def agents(tmp_path: Path, tmux_server: Server) -> Agents:
     roots = Roots(registry=tmp_path / "registry", runtime=tmp_path / "runtime", mailbox=tmp_path / "mailbox")
-    return Agents(roots, Registry(roots.registry), tmux_server, NoCompanions())
+    return Agents(roots, Registry(roots.registry), tmux_server, NoSessionHooks())
 
 
 @contextmanager
@@ -170,7 +168,7 @@ def without_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Uninstalls the agent's CLI."""
 
     def missing(_: object) -> str:
-        raise ToolMissing("scripted is not installed")
+        raise Unavailable("scripted is not installed")
 
     return lambda: monkeypatch.setattr(type(TOOL), "executable", missing)
 
@@ -185,11 +183,11 @@ def test_a_stopped_agent_whose_cli_is_missing_stays_stopped(
     before = agents.find(name="gpu")
     without_cli()
 
-    with pytest.raises(ToolMissing):
+    with pytest.raises(Unavailable, match="not installed"):
         agents.relaunch(agents.find(name="gpu"))
 
     assert agents.find(name="gpu") == before
-    assert terminal.surfaces(Tmux(agents.server)) == {}
+    assert terminal.pane_states(Tmux(agents.server)) == {}
 
 
 def test_a_live_agent_is_not_ended_for_a_relaunch_that_cannot_be(
@@ -201,7 +199,7 @@ def test_a_live_agent_is_not_ended_for_a_relaunch_that_cannot_be(
     pane = terminal.agent_pane(made.tmux, made.tmux_session_name)
     without_cli()
 
-    with pytest.raises(ToolMissing):
+    with pytest.raises(Unavailable, match="not installed"):
         agents.relaunch(before)
 
     assert agents.find(name="gpu") == before
@@ -234,13 +232,13 @@ def test_a_relaunch_whose_program_dies_leaves_a_stopped_agent(
         type(TOOL), "tui_program", lambda *_: Program(argv=("/bin/sh", "-c", "echo no such model; exit 4"))
     )
 
-    with pytest.raises(AgentDied, match="no such model"):
+    with pytest.raises(Unavailable, match="no such model"):
         agents.relaunch(agents.find(name="gpu"))
 
     ended = agents.find(name="gpu")
     assert (ended.health, ended.record.lifecycle.state) == ("stopped", "stopped")
     assert ended.detail == "relaunch failed: scripted ended as soon as it was started: no such model"
-    assert terminal.surfaces(Tmux(agents.server)) == {}
+    assert terminal.pane_states(Tmux(agents.server)) == {}
 
 
 def test_after_a_reboot_what_was_active_comes_back(agents: Agents, tmp_path: Path) -> None:
@@ -341,12 +339,12 @@ def test_a_program_that_dies_at_once_leaves_nothing(
 ) -> None:
     """The error has the program's last words; record, folders and terminal are gone."""
     monkeypatch.setattr(start, "EARLY_DEATH_SECONDS", LIMIT_SECONDS)  # however long it takes to find out
-    with pytest.raises(AgentDied, match=r"unrecognized|unknown|usage"):
+    with pytest.raises(Unavailable, match=r"unrecognized|unknown|usage"):
         agents.launch(_spec(tmp_path, headless=False, args=("--no-such-option",)))
 
     assert agents.registry.entries() == []
     assert _files(tmp_path / "runtime") == set()
-    assert frozenset(terminal.surfaces(Tmux(agents.server))) == frozenset()
+    assert frozenset(terminal.pane_states(Tmux(agents.server))) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -368,7 +366,7 @@ def test_a_relaunch_without_a_good_file_of_variables_says_so(
     content = variables_file.read_bytes()
     spoil(variables_file)
 
-    with pytest.raises(AgentDied) as refused:
+    with pytest.raises(Unavailable, check=lambda error: error.code == "agent_died") as refused:
         agents.relaunch(agents.find(name="gpu"))
 
     # The pane breaks its lines, at a blank or not.
@@ -400,7 +398,7 @@ def test_a_launch_that_fails_after_the_start_ends_the_program(
     assert family
     assert [process for process in family if process.is_alive()] == []
     assert agents.registry.entries() == []
-    assert terminal.surfaces(Tmux(agents.server)) == {}
+    assert terminal.pane_states(Tmux(agents.server)) == {}
 
 
 def test_secrets_reach_the_program_and_nothing_else(agents: Agents, tmp_path: Path) -> None:
@@ -426,7 +424,7 @@ def test_without_tmux_a_launch_writes_nothing(
     """A machine without tmux gets the command that installs it, and no half-made session."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(TmuxMissing, match="install"):
+    with pytest.raises(Unavailable, match="install"):
         agents.launch(_spec(tmp_path))
 
     assert not (tmp_path / "runtime").exists()
@@ -438,7 +436,7 @@ def test_a_session_of_another_server_is_never_touched(
 ) -> None:
     """Every command asks the server that the session was recorded with."""
     made = agents.launch(_spec(tmp_path))
-    elsewhere = Agents(agents.roots, agents.registry, other_tmux_server, NoCompanions())
+    elsewhere = Agents(agents.roots, agents.registry, other_tmux_server, NoSessionHooks())
     terminal.create(
         Tmux(other_tmux_server), made.tmux_session_name, working_directory=tmp_path, environment={}
     )
@@ -454,7 +452,7 @@ def test_the_current_session_is_found_and_a_foreign_pointer_fails_closed(
 ) -> None:
     """Inside its tmux session an agent finds itself; a pointer to another session is refused."""
     one, two = agents.launch(_spec(tmp_path, "one")), agents.launch(_spec(tmp_path, "two"))
-    here = current.Place(agents.server, one.tmux_session_name)
+    here = current.TmuxLocation(agents.server, one.tmux_session_name)
     assert current.resolve(here, agents.registry) == one
 
     terminal.set_environment(one.tmux, one.tmux_session_name, {"HOUMAO_MANIFEST_PATH": "/gone/manifest.json"})
@@ -463,7 +461,7 @@ def test_the_current_session_is_found_and_a_foreign_pointer_fails_closed(
     terminal.set_environment(
         one.tmux, one.tmux_session_name, {"HOUMAO_MANIFEST_PATH": str(two.manifest_path)}
     )
-    with pytest.raises(current.WrongSession):
+    with pytest.raises(Conflict, check=lambda error: error.code == "wrong_session"):
         current.resolve(here, agents.registry)
 
 
@@ -471,10 +469,10 @@ def test_a_session_that_is_no_agent_says_so(agents: Agents, tmp_path: Path) -> N
     """A plain tmux session is not a managed agent, and outside tmux there is none at all."""
     terminal.create(Tmux(agents.server), "plain", working_directory=tmp_path, environment={})
 
-    with pytest.raises(current.NotAnAgent):
-        current.resolve(current.Place(agents.server, "plain"), agents.registry)
-    with pytest.raises(current.NotInTmux):
-        current.place({})
+    with pytest.raises(NotFound, check=lambda error: error.code == "not_an_agent"):
+        current.resolve(current.TmuxLocation(agents.server, "plain"), agents.registry)
+    with pytest.raises(NotFound, check=lambda error: error.code == "not_in_tmux"):
+        current.locate({})
 
 
 def test_a_running_session_is_joined_without_being_touched(agents: Agents, tmp_path: Path) -> None:
@@ -483,11 +481,11 @@ def test_a_running_session_is_joined_without_being_touched(agents: Agents, tmp_p
     before = terminal.create(tmux, "mine", working_directory=tmp_path, environment={})
     spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
 
-    made = join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+    made = join.join(spec, current.TmuxLocation(agents.server, "mine"), agents.roots, agents.registry)
 
     assert terminal.agent_pane(tmux, "mine").pid == before.pid
     assert agents.find(name="joined").session == made
-    assert current.resolve(current.Place(agents.server, "mine"), agents.registry) == made
+    assert current.resolve(current.TmuxLocation(agents.server, "mine"), agents.registry) == made
     assert made.manifest.agent_launch_authority is not None
     assert made.manifest.agent_launch_authority.session_origin == "joined_tmux"
 
@@ -496,7 +494,7 @@ def test_a_joined_agent_is_not_started_again_by_us(agents: Agents, tmp_path: Pat
     """How it was started is not known, so relaunch says what the person can do."""
     terminal.create(Tmux(agents.server), "mine", working_directory=tmp_path, environment={})
     spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
-    made = join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+    made = join.join(spec, current.TmuxLocation(agents.server, "mine"), agents.roots, agents.registry)
 
     with pytest.raises(Conflict, match="was joined: start it again yourself"):
         agents.relaunch(agents.find(name="joined"))
@@ -507,7 +505,7 @@ def test_a_joined_agent_is_not_started_again_by_us(agents: Agents, tmp_path: Pat
 def test_a_joined_agent_that_ended_is_joined_again_under_its_name(agents: Agents, tmp_path: Path) -> None:
     """Its record says that we can't start it, and does not stand in the way of the next one."""
     spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
-    here = current.Place(agents.server, "mine")
+    here = current.TmuxLocation(agents.server, "mine")
     terminal.create(Tmux(agents.server), "mine", working_directory=tmp_path, environment={})
     first = join.join(spec, here, agents.roots, agents.registry)
     agents.stop(agents.find(name="joined"))
@@ -529,7 +527,7 @@ def test_a_session_that_counts_from_one_can_be_joined(agents: Agents, tmp_path: 
     tmux.run("move-window", "-r", "-t", "=mine:")
     spec = join.JoinSpec(tool="scripted", name="joined", working_directory=tmp_path, home=tmp_path)
 
-    join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+    join.join(spec, current.TmuxLocation(agents.server, "mine"), agents.roots, agents.registry)
 
     assert terminal.agent_pane(tmux, "mine").pid == before.pid
 
@@ -541,7 +539,7 @@ def test_a_name_in_use_is_not_joined(agents: Agents, tmp_path: Path) -> None:
     spec = join.JoinSpec(tool="scripted", name="gpu", working_directory=tmp_path, home=tmp_path)
 
     with pytest.raises(Conflict, match="'gpu' exists already"):
-        join.join(spec, current.Place(agents.server, "mine"), agents.roots, agents.registry)
+        join.join(spec, current.TmuxLocation(agents.server, "mine"), agents.roots, agents.registry)
 
     assert [record.agent_id for record in agents.registry.records()] == ["other"]
 
@@ -549,7 +547,7 @@ def test_a_name_in_use_is_not_joined(agents: Agents, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "error"),
     [
-        ({"working_directory": Path("/no/such/folder")}, BadLaunch),
+        ({"working_directory": Path("/no/such/folder")}, InvalidInput),
         ({"brain_manifest": Path("/no/such.yaml")}, Exception),
         ({"agent_def_dir": Path("/no/such")}, Exception),
     ],
@@ -586,9 +584,9 @@ def test_a_frozen_tmux_server_gives_an_error_not_a_hang(
     agents: Agents, tmp_path: Path, frozen_tmux_server: Server
 ) -> None:
     """Listing says unknown with the reason; launching is refused with nothing written."""
-    stuck = Agents(agents.roots, agents.registry, frozen_tmux_server, NoCompanions())
+    stuck = Agents(agents.roots, agents.registry, frozen_tmux_server, NoSessionHooks())
 
-    with _impatient(), pytest.raises(TmuxFrozen):
+    with _impatient(), pytest.raises(Unavailable, match="did not answer"):
         stuck.launch(_spec(tmp_path))
 
     assert not (tmp_path / "runtime").exists()
@@ -604,9 +602,9 @@ def test_an_agent_on_a_frozen_server_is_left_as_it_is(agents: Agents, tmp_path: 
             stuck = agents.find(name="gpu")
             before = agents.registry.records()
             for act in (agents.stop, agents.relaunch):
-                with pytest.raises(Unreachable, match="did not answer"):
+                with pytest.raises(Unavailable, match="did not answer"):
                     act(stuck)
-            with pytest.raises(Unreachable, match="did not answer"):
+            with pytest.raises(Unavailable, match="did not answer"):
                 agents.launch(_spec(tmp_path), replace_existing=True)
     finally:
         os.kill(server_pid, signal.SIGCONT)

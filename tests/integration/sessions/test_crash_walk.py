@@ -14,7 +14,7 @@ from posthouse.sessions.roots import Roots
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
 from posthouse.testing.crash.calling import calling
-from posthouse.testing.no_session_hooks import NoCompanions
+from posthouse.testing.no_session_hooks import NoSessionHooks
 from posthouse.testing.waiting import wait_for
 
 _MOST_STEPS = 200
@@ -22,7 +22,7 @@ _MOST_STEPS = 200
 
 def _agents(root: Path, server: Server) -> Agents:
     roots = Roots(registry=root / "registry", runtime=root / "runtime", mailbox=root / "mailbox")
-    return Agents(roots, Registry(roots.registry), server, NoCompanions())
+    return Agents(roots, Registry(roots.registry), server, NoSessionHooks())
 
 
 def _launch(agents: Agents, root: Path, *, headless: bool) -> Callable[[], object]:
@@ -59,7 +59,7 @@ def _wait_until_settled(agents: Agents, agent: Agent, step: int) -> None:
 
 
 def _sessions(server: Server) -> frozenset[str]:
-    return frozenset(terminal.surfaces(Tmux(server)))
+    return frozenset(terminal.pane_states(Tmux(server)))
 
 
 @pytest.mark.parametrize("kind", ["headless", "tui"])

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Unavailable
 from posthouse.sessions import cleanup
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
 from posthouse.sessions.session import Session
-from posthouse.sessions.start import AgentDied
 from posthouse.terminal import control_socket
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import NoServer, Placement, Server, Tmux
-from posthouse.testing.no_session_hooks import NoCompanions
+from posthouse.testing.no_session_hooks import NoSessionHooks
 from posthouse.testing.waiting import LIMIT_SECONDS, wait_for
 
 
@@ -38,7 +38,7 @@ def sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def agents(tmp_path: Path, sockets: Path) -> Agents:
     roots = Roots(registry=tmp_path / "registry", runtime=tmp_path / "runtime", mailbox=tmp_path / "mailbox")
-    return Agents(roots, Registry(roots.registry), Placement.parse("per-agent"), NoCompanions())
+    return Agents(roots, Registry(roots.registry), Placement.parse("per-agent"), NoSessionHooks())
 
 
 def _launch(agents: Agents, name: str, *args: str) -> Session:
@@ -49,7 +49,7 @@ def _launch(agents: Agents, name: str, *args: str) -> Session:
 def _kill_server(made: Session) -> None:
     pid = int(made.tmux.run("display-message", "-p", "#{pid}"))
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: terminal.surfaces(made.tmux) == {})
+    wait_for(lambda: terminal.pane_states(made.tmux) == {})
 
 
 def test_a_tmux_server_that_is_killed_takes_one_agent_with_it(agents: Agents) -> None:
@@ -100,7 +100,7 @@ def test_a_server_with_another_session_is_left(agents: Agents) -> None:
 
     agents.stop(agents.find(name="one"))
 
-    assert list(terminal.surfaces(made.tmux)) == ["of-a-person"]
+    assert list(terminal.pane_states(made.tmux)) == ["of-a-person"]
     terminal.kill(made.tmux, "of-a-person")
 
 
@@ -110,7 +110,7 @@ def test_a_launch_that_fails_leaves_no_socket(
     """As it leaves nothing else."""
     monkeypatch.setattr("posthouse.sessions.start.EARLY_DEATH_SECONDS", LIMIT_SECONDS)
 
-    with pytest.raises(AgentDied):
+    with pytest.raises(Unavailable, check=lambda error: error.code == "agent_died"):
         _launch(agents, "one", "--no-such-option")
 
     assert list(sockets.rglob("*posthouse*")) == []

@@ -161,7 +161,7 @@ def test_hooks_of_the_user_still_run(tmux: Tmux) -> None:
     pane = _program(tmux)
     hooks = tmux.run("show-hooks", "-p", "-t", pane.pane_id, "pane-died").splitlines()
 
-    dead_panes.guard(tmux, pane)
+    dead_panes.install_hook(tmux, pane)
     again = tmux.run("show-hooks", "-p", "-t", pane.pane_id, "pane-died").splitlines()
     _kill(tmux, pane)
 
@@ -177,7 +177,7 @@ def test_a_window_with_hooks_of_its_own_keeps_them(tmux: Tmux) -> None:
     pane = session.agent_pane(tmux, "neighbour")
     tmux.run("set-option", "-w", "-t", "=neighbour:", "remain-on-exit", "on")
 
-    dead_panes.guard(tmux, pane)
+    dead_panes.install_hook(tmux, pane)
     _kill(tmux, pane)
 
     wait_for(lambda: tmux.run("show-options", "-gqv", "@window") == "yes")

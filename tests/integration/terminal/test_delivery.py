@@ -14,22 +14,22 @@ from typing import Any, TypeVar
 
 import pytest
 
-from posthouse.errors import InvalidInput
+from posthouse.errors import InvalidInput, Unavailable
 from posthouse.support import crashpoints, locks
 from posthouse.support.processes import wait_exit
 from posthouse.terminal import buffers, delivery, keys, paste, session
 from posthouse.terminal.client import NoServer, Server, Tmux
 from posthouse.terminal.control import ControlClient
-from posthouse.terminal.delivery import Delivery, KeysNotTaken, Patience, Typist
+from posthouse.terminal.delivery import Delivery, DeliveryTimeouts, KeysNotTaken, PaneWriter
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Screen, Surface, plain
 from posthouse.testing import tmux_log
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("composer_program.py")
-_PATIENCE = Patience(lock=0.2, shown=LIMIT_SECONDS, confirm=2, doubt=LIMIT_SECONDS)
+_TIMEOUTS = DeliveryTimeouts(lock=0.2, shown=LIMIT_SECONDS, confirm=2, late_confirm=LIMIT_SECONDS)
 #: For those who are to give up.
-_IMPATIENCE = Patience(confirm=1, doubt=1)
+_SHORT_TIMEOUTS = DeliveryTimeouts(confirm=1, late_confirm=1)
 #: No turn of a busy agent ends by itself meanwhile.
 _LONG_SECONDS = 600
 Result = TypeVar("Result")
@@ -40,7 +40,7 @@ class ComposerHands:
 
     settle_seconds = 0.02
 
-    def guard(self, prompt: str) -> str:
+    def escape_prompt(self, prompt: str) -> str:
         if prompt.startswith("!"):
             raise InvalidInput("it would run")
         return prompt.rstrip("\n")
@@ -74,38 +74,38 @@ class Agent:
 
     def use(
         self,
-        work: Callable[[Typist], Awaitable[Result]],
+        work: Callable[[PaneWriter], Awaitable[Result]],
         *,
-        patience: Patience = _PATIENCE,
+        timeouts: DeliveryTimeouts = _TIMEOUTS,
         when: str | None = "shown",
     ) -> Result:
-        """Do *work* with a typist, once the program has painted its composer."""
+        """Do *work* with a writer, once the program has painted its composer."""
 
         async def run() -> Result:
-            async with self.typist(patience) as typist:
+            async with self.pane_writer(timeouts) as writer:
                 if when == "shown":
-                    await self.painted(typist)
-                return await work(typist)
+                    await self.painted(writer)
+                return await work(writer)
 
         return asyncio.run(run())
 
     @asynccontextmanager
-    async def typist(self, patience: Patience = _PATIENCE) -> AsyncIterator[Typist]:
+    async def pane_writer(self, timeouts: DeliveryTimeouts = _TIMEOUTS) -> AsyncIterator[PaneWriter]:
         client = await ControlClient.attach(self.tmux.server, "gpu", output=True)
         try:
-            yield Typist(
+            yield PaneWriter(
                 client,
                 self.pane.pane_id,
                 ComposerHands(),
                 lock_path=self.folder / "pane.lock",
-                patience=patience,
+                timeouts=timeouts,
             )
         finally:
             await client.close()
 
-    async def painted(self, typist: Typist) -> None:
+    async def painted(self, writer: PaneWriter) -> None:
         async with asyncio.timeout(LIMIT_SECONDS):
-            while (await typist.surface()).state == "starting":
+            while (await writer.surface()).state == "starting":
                 await asyncio.sleep(0.01)
 
     def submit(
@@ -113,14 +113,14 @@ class Agent:
         prompt: str,
         *,
         is_acknowledged: bool | None = None,
-        patience: Patience = _PATIENCE,
+        timeouts: DeliveryTimeouts = _TIMEOUTS,
         **options: Any,
     ) -> Delivery:
         def acknowledged() -> bool:
             return prompt in self.prompts() if is_acknowledged is None else is_acknowledged
 
         return self.use(
-            lambda typist: typist.submit(prompt, acknowledged=acknowledged, **options), patience=patience
+            lambda writer: writer.submit(prompt, acknowledged=acknowledged, **options), timeouts=timeouts
         )
 
 
@@ -169,9 +169,9 @@ def test_no_text_is_in_the_log_of_tmux(start: Start) -> None:
     """Neither a prompt nor typed text; a client of the server could read it for as long as that lives."""
     agent = start(seconds=0)
 
-    async def give(typist: Typist) -> None:
-        await typist.submit("the prompt", acknowledged=lambda: "the prompt" in agent.prompts())
-        await typist.press(keys.parse("typed text<[Enter]>"))
+    async def give(writer: PaneWriter) -> None:
+        await writer.submit("the prompt", acknowledged=lambda: "the prompt" in agent.prompts())
+        await writer.press(keys.parse("typed text<[Enter]>"))
         async with asyncio.timeout(LIMIT_SECONDS):
             while len(agent.log()) < 2:
                 await asyncio.sleep(0.01)
@@ -192,9 +192,9 @@ def test_a_text_that_tmux_cannot_read_is_not_typed(start: Start, monkeypatch: py
     def gone(text: str, *, lock_path: Path) -> Iterator[Path]:
         yield lock_path.with_name("gone")
 
-    monkeypatch.setattr(buffers, "file_with", gone)
+    monkeypatch.setattr(buffers, "paste_file", gone)
 
-    with pytest.raises(buffers.TextNotPassed, match="/gone, so nothing was typed"):
+    with pytest.raises(Unavailable, match="/gone, so nothing was typed"):
         agent.submit("hello")
 
     assert agent.log() == []
@@ -250,10 +250,10 @@ def test_an_agent_that_is_not_ready_is_left_alone(
     """The reason is told and nothing is typed."""
     agent = start(**options)
 
-    async def submit(typist: Typist) -> tuple[Delivery, Screen, Screen]:
-        before = await typist.screen()
-        result = await typist.submit("hello", acknowledged=lambda: False)
-        return result, before, await typist.screen()
+    async def submit(writer: PaneWriter) -> tuple[Delivery, Screen, Screen]:
+        before = await writer.screen()
+        result = await writer.submit("hello", acknowledged=lambda: False)
+        return result, before, await writer.screen()
 
     result, before, after = agent.use(submit)
 
@@ -275,7 +275,7 @@ def test_a_starting_agent_is_waited_for(start: Start) -> None:
     """`wait_ready` returns as soon as the composer is there."""
     agent = start()
 
-    surface = agent.use(lambda typist: typist.wait_ready(LIMIT_SECONDS), when=None)
+    surface = agent.use(lambda writer: writer.wait_ready(LIMIT_SECONDS), when=None)
 
     assert (surface.state, surface.composer) == ("ready", "")
 
@@ -284,10 +284,10 @@ def test_waiting_for_an_agent_at_work_ends_with_its_turn_or_with_time(start: Sta
     """It says `active` when the time is up, and `ready` when the turn is over."""
     agent = start(busy=True, seconds=_LONG_SECONDS)
 
-    async def wait(typist: Typist) -> list[str]:
-        states = [(await typist.wait_ready(0.1)).state]
-        waiting = asyncio.create_task(typist.wait_ready(None))
-        await typist.interrupt()
+    async def wait(writer: PaneWriter) -> list[str]:
+        states = [(await writer.wait_ready(0.1)).state]
+        waiting = asyncio.create_task(writer.wait_ready(None))
+        await writer.interrupt()
         async with asyncio.timeout(LIMIT_SECONDS):
             return [*states, (await waiting).state]
 
@@ -298,8 +298,8 @@ def test_waiting_ends_with_the_agent(start: Start) -> None:
     """A program that dies without a word ends an endless wait."""
     agent = start(busy=True, seconds=_LONG_SECONDS)
 
-    async def wait(typist: Typist) -> Surface:
-        waiting = asyncio.create_task(typist.wait_ready(None))
+    async def wait(writer: PaneWriter) -> Surface:
+        waiting = asyncio.create_task(writer.wait_ready(None))
         await asyncio.sleep(0)
         os.kill(agent.pane.pid, 9)
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -312,8 +312,8 @@ def test_waiting_ends_with_the_client(start: Start) -> None:
     """So does the loss of the control client, with a program that lives on."""
     agent = start(busy=True, seconds=_LONG_SECONDS)
 
-    async def wait(typist: Typist) -> None:
-        waiting = asyncio.create_task(typist.wait_ready(None))
+    async def wait(writer: PaneWriter) -> None:
+        waiting = asyncio.create_task(writer.wait_ready(None))
         await asyncio.sleep(0)
         await asyncio.to_thread(agent.tmux.run, "detach-client", "-s", "=gpu")
         async with asyncio.timeout(LIMIT_SECONDS):
@@ -336,10 +336,10 @@ def test_an_agent_that_does_not_take_enter_is_not_claimed(start: Start) -> None:
     """After the second Enter the answer is `unknown`, and the text stands there once."""
     agent = start(enters_to_lose=99)
 
-    async def submit(typist: Typist) -> tuple[Delivery, Surface]:
-        return await typist.submit("hello", acknowledged=lambda: False), await typist.surface()
+    async def submit(writer: PaneWriter) -> tuple[Delivery, Surface]:
+        return await writer.submit("hello", acknowledged=lambda: False), await writer.surface()
 
-    result, surface = agent.use(submit, patience=_IMPATIENCE)
+    result, surface = agent.use(submit, timeouts=_SHORT_TIMEOUTS)
 
     assert result == Delivery(outcome="unknown", reason="unconfirmed", evidence=())
     assert (surface.composer, agent.prompts()) == ("hello", [])
@@ -349,7 +349,7 @@ def test_one_sign_is_not_enough(start: Start) -> None:
     """An empty composer alone does not say that the agent took the prompt."""
     agent = start(seconds=0)
 
-    result = agent.submit("hello", is_acknowledged=False, patience=_IMPATIENCE)
+    result = agent.submit("hello", is_acknowledged=False, timeouts=_SHORT_TIMEOUTS)
 
     assert result == Delivery(outcome="unknown", reason="unconfirmed", evidence=("composer_empty",))
 
@@ -388,7 +388,8 @@ def test_text_that_does_not_appear_is_not_entered(start: Start) -> None:
     agent = start(blind=True)
 
     result = agent.use(
-        lambda typist: typist.submit("hello", acknowledged=lambda: False), patience=Patience(shown=0.5)
+        lambda writer: writer.submit("hello", acknowledged=lambda: False),
+        timeouts=DeliveryTimeouts(shown=0.5),
     )
 
     assert result.outcome == "unknown"
@@ -409,13 +410,13 @@ def test_a_dead_pane_gets_nothing_and_tmux_lives(start: Start) -> None:
     """A paste into a dead pane would crash the server."""
     agent = start()
 
-    async def die_and_submit(typist: Typist) -> Delivery:
+    async def die_and_submit(writer: PaneWriter) -> Delivery:
         os.kill(agent.pane.pid, 9)
         wait_exit(agent.pane.pid, seconds=LIMIT_SECONDS)
         async with asyncio.timeout(LIMIT_SECONDS):
-            while not (await typist.screen()).dead:
+            while not (await writer.screen()).dead:
                 await asyncio.sleep(0.01)
-        return await typist.submit("hello", acknowledged=lambda: False)
+        return await writer.submit("hello", acknowledged=lambda: False)
 
     assert agent.use(die_and_submit).reason == "exited"
     assert session.exists(agent.tmux, "gpu")
@@ -428,12 +429,12 @@ def test_an_agent_that_dies_while_we_look_gets_nothing_either(
     agent = start()
     monkeypatch.setattr(delivery, "refusal", lambda *_screens, **_options: None)
 
-    async def die_and_submit(typist: Typist) -> Delivery:
+    async def die_and_submit(writer: PaneWriter) -> Delivery:
         os.kill(agent.pane.pid, 9)
         async with asyncio.timeout(LIMIT_SECONDS):
-            while not (await typist.screen()).dead:
+            while not (await writer.screen()).dead:
                 await asyncio.sleep(0.01)
-        return await typist.submit("hello", acknowledged=lambda: False)
+        return await writer.submit("hello", acknowledged=lambda: False)
 
     assert agent.use(die_and_submit) == Delivery(outcome="refused", reason="exited")
     buffers_left = agent.tmux.run("list-buffers", "-F", "#{buffer_name}").splitlines()
@@ -445,12 +446,12 @@ def test_a_person_who_scrolls_is_not_disturbed(start: Start) -> None:
     """tmux would eat the Enter: nothing is typed, and readiness is waited for until they are done."""
     agent = start()
 
-    async def scroll(typist: Typist) -> tuple[Delivery, bool, str]:
+    async def scroll(writer: PaneWriter) -> tuple[Delivery, bool, str]:
         agent.tmux.run("copy-mode", "-t", agent.pane.pane_id)
-        refused = await typist.submit("hello", acknowledged=lambda: False)
+        refused = await writer.submit("hello", acknowledged=lambda: False)
         with pytest.raises(KeysNotTaken):
-            await typist.press(keys.parse("x<[Enter]>"))
-        waiting = asyncio.create_task(typist.wait_ready(None))
+            await writer.press(keys.parse("x<[Enter]>"))
+        waiting = asyncio.create_task(writer.wait_ready(None))
         await asyncio.sleep(0.2)
         was_waiting = not waiting.done()
         agent.tmux.run("send-keys", "-t", agent.pane.pane_id, "-X", "cancel")
@@ -467,7 +468,7 @@ def test_only_one_writer_types(start: Start) -> None:
     """Another holder of the pane's lock is waited for, and then refuses; the loop never blocks."""
     agent = start()
 
-    async def submit(typist: Typist) -> tuple[Delivery, int]:
+    async def submit(writer: PaneWriter) -> tuple[Delivery, int]:
         turns = 0
 
         async def count() -> None:
@@ -478,7 +479,7 @@ def test_only_one_writer_types(start: Start) -> None:
 
         counting = asyncio.create_task(count())
         with locks.hold(agent.folder / "pane.lock"):
-            result = await typist.submit("hello", acknowledged=lambda: False)
+            result = await writer.submit("hello", acknowledged=lambda: False)
         counting.cancel()
         return result, turns
 
@@ -492,12 +493,12 @@ def test_two_prompts_at_once_do_not_mix(start: Start) -> None:
     """One is typed, and the other is refused or typed after it; neither is torn."""
     agent = start(seconds=0)
 
-    async def submit(typist: Typist) -> list[Delivery]:
+    async def submit(writer: PaneWriter) -> list[Delivery]:
         return await asyncio.gather(
-            *(typist.submit(text, acknowledged=lambda: bool(agent.prompts())) for text in ("one", "two"))
+            *(writer.submit(text, acknowledged=lambda: bool(agent.prompts())) for text in ("one", "two"))
         )
 
-    results = agent.use(submit, patience=replace(_PATIENCE, lock=LIMIT_SECONDS))
+    results = agent.use(submit, timeouts=replace(_TIMEOUTS, lock=LIMIT_SECONDS))
 
     assert [result.outcome for result in results] == ["submitted", "submitted"]
     assert sorted(agent.prompts()) == ["one", "two"]
@@ -507,11 +508,11 @@ def test_interrupt_is_one_escape_for_an_agent_at_work(start: Start) -> None:
     """An idle agent gets none: there it could mean something else. A writer is not waited for."""
     agent = start(busy=True, seconds=_LONG_SECONDS)
 
-    async def interrupt(typist: Typist) -> tuple[bool, str, bool]:
+    async def interrupt(writer: PaneWriter) -> tuple[bool, str, bool]:
         with locks.hold(agent.folder / "pane.lock"):
-            first = await typist.interrupt()
-        state = (await typist.wait_ready(LIMIT_SECONDS)).state
-        return first, state, await typist.interrupt()
+            first = await writer.interrupt()
+        state = (await writer.wait_ready(LIMIT_SECONDS)).state
+        return first, state, await writer.interrupt()
 
     assert agent.use(interrupt) == (True, "ready", False)
     assert agent.log() == [{"key": "Escape"}]
@@ -521,10 +522,10 @@ def test_keys_are_pressed_in_order(start: Start) -> None:
     """Literal text is never a key name or an option, and tokens are keys."""
     agent = start(seconds=0)
 
-    async def press(typist: Typist) -> None:
-        await typist.press(keys.parse("-l Enter;<[Enter]>"))
-        await typist.press(keys.parse("two<[Escape]>", literal=True))
-        await typist.press(keys.parse("<[Enter]>"))
+    async def press(writer: PaneWriter) -> None:
+        await writer.press(keys.parse("-l Enter;<[Enter]>"))
+        await writer.press(keys.parse("two<[Escape]>", literal=True))
+        await writer.press(keys.parse("<[Enter]>"))
         async with asyncio.timeout(LIMIT_SECONDS):
             while len(agent.log()) < 2:
                 await asyncio.sleep(0.01)

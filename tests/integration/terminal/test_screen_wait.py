@@ -7,7 +7,7 @@ from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
 from posthouse.terminal.screen import Screen, Surface
-from posthouse.terminal.screen_wait import PaneWatch
+from posthouse.terminal.screen_wait import ScreenWaiter
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 
@@ -23,7 +23,7 @@ def test_whoever_waits_looks_again_when_told_so(tmux_server: Server) -> None:
 
     async def story() -> str | None:
         client = await ControlClient.attach(tmux_server, "gpu", output=True)
-        watch = PaneWatch(client, pane.pane_id, lambda _: Surface(state="ready", evidence=("a test",)))
+        watch = ScreenWaiter(client, pane.pane_id, lambda _: Surface(state="ready", evidence=("a test",)))
         waiting = asyncio.create_task(watch.until(judge, seconds=LIMIT_SECONDS))
         while not looks:
             await asyncio.sleep(0.01)

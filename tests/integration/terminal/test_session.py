@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.errors import InvalidInput
+from posthouse.errors import Conflict, InvalidInput
 from posthouse.support import processes
 from posthouse.support.processes import wait_exit
 from posthouse.terminal import client, session
@@ -101,7 +101,7 @@ def test_a_session_has_its_agent_at_window_zero(tmux: Tmux) -> None:
     )
     assert (pane.columns, pane.rows, pane.dead, pane.in_mode) == (120, 40, False, False)
     assert session.agent_pane(tmux, "gpu") == pane
-    assert (frozenset(session.surfaces(tmux)), session.exists(tmux, "gpu")) == (frozenset({"gpu"}), True)
+    assert (frozenset(session.pane_states(tmux)), session.exists(tmux, "gpu")) == (frozenset({"gpu"}), True)
     assert (session.exists(tmux, "gp"), session.exists(tmux, "gpu2")) == (False, False)
 
 
@@ -136,7 +136,7 @@ def test_a_name_that_is_taken_is_not_touched(tmux: Tmux) -> None:
     """A second session of that name is refused and the first goes on."""
     pane = _create(tmux)
 
-    with pytest.raises(session.SessionExists):
+    with pytest.raises(Conflict, match="exists already"):
         _create(tmux)
 
     assert session.agent_pane(tmux, "gpu") == pane
@@ -147,7 +147,7 @@ def test_a_missing_folder_is_the_callers_mistake(tmux: Tmux, tmp_path: Path) -> 
     with pytest.raises(InvalidInput, match="does not exist"):
         session.create(tmux, "gpu", working_directory=tmp_path / "nowhere", environment={})
 
-    assert frozenset(session.surfaces(tmux)) == frozenset()
+    assert frozenset(session.pane_states(tmux)) == frozenset()
 
 
 def _folder_of(pane: Pane) -> Path:
@@ -395,11 +395,11 @@ def test_a_session_ends_once_and_alone(tmux: Tmux) -> None:
     session.kill(tmux, "gpu")
     session.kill(tmux, "gpu")
 
-    assert (frozenset(session.surfaces(tmux)), session.pane_pids(tmux, "gpu")) == (frozenset({"gpu2"}), [])
+    assert (frozenset(session.pane_states(tmux)), session.pane_pids(tmux, "gpu")) == (frozenset({"gpu2"}), [])
     session.kill(tmux, "gpu2")
     session.kill(tmux, "gpu2")
     assert (
-        frozenset(session.surfaces(tmux)),
+        frozenset(session.pane_states(tmux)),
         session.exists(tmux, "gpu"),
         session.pane_pids(tmux, "gpu"),
     ) == (
@@ -430,14 +430,14 @@ def test_one_question_tells_how_every_agent_pane_is(tmux: Tmux) -> None:
     tmux.run("move-window", "-s", "=moved:0", "-t", "=moved:7")
 
     _wait(lambda: session.agent_pane(tmux, "ended").dead)
-    states = session.surfaces(tmux)
+    states = session.pane_states(tmux)
 
     assert states == {"runs": "running", "waits": "waiting", "ended": "ended", "moved": "missing"}
 
 
 def test_without_a_server_there_are_no_agent_panes(tmux: Tmux) -> None:
     """A machine that was just started has none, and that is no error."""
-    assert session.surfaces(tmux) == {}
+    assert session.pane_states(tmux) == {}
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux
-from posthouse.terminal.session_watcher import Attendance
+from posthouse.terminal.session_watcher import SessionWatcher
 from posthouse.testing.waiting import LIMIT_SECONDS
 
 
@@ -18,15 +18,15 @@ def tmux(tmux_server: Server) -> Tmux:
     return Tmux(tmux_server)
 
 
-def attended(server: Server, scenario: Callable[[Attendance, "Told"], Awaitable[None]]) -> None:
-    """Run *scenario* beside an attendance of *server*, of which two sessions are ours."""
+def attended(server: Server, scenario: Callable[[SessionWatcher, "Told"], Awaitable[None]]) -> None:
+    """Run *scenario* beside an watcher of *server*, of which two sessions are ours."""
 
     async def run() -> None:
         told = Told()
-        attendance = Attendance(server, ours=lambda: frozenset({"one", "two"}), on_change=told.wake)
-        running = asyncio.create_task(attendance.run())
+        watcher = SessionWatcher(server, expected=lambda: frozenset({"one", "two"}), on_change=told.wake)
+        running = asyncio.create_task(watcher.run())
         try:
-            await scenario(attendance, told)
+            await scenario(watcher, told)
         finally:
             running.cancel()
             with suppress(asyncio.CancelledError):
@@ -36,7 +36,7 @@ def attended(server: Server, scenario: Callable[[Attendance, "Told"], Awaitable[
 
 
 class Told:
-    """Waits for what the attendance tells."""
+    """Waits for what the watcher tells."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
@@ -44,9 +44,9 @@ class Told:
     def wake(self) -> None:
         self._changed.set()
 
-    async def until(self, attendance: Attendance, sessions: frozenset[str] | None) -> None:
+    async def until(self, watcher: SessionWatcher, sessions: frozenset[str] | None) -> None:
         async with asyncio.timeout(LIMIT_SECONDS):
-            while attendance.sessions != sessions:
+            while watcher.sessions != sessions:
                 self._changed.clear()
                 await self._changed.wait()
 
@@ -59,14 +59,14 @@ def test_sessions_that_come_and_go_are_told(tmux: Tmux, tmp_path: Path) -> None:
     """Nobody asks meanwhile; the session that was joined for it may be the one that ends."""
     make(tmux, "one", tmp_path)
 
-    async def scenario(attendance: Attendance, told: Told) -> None:
-        await told.until(attendance, frozenset({"one"}))
+    async def scenario(watcher: SessionWatcher, told: Told) -> None:
+        await told.until(watcher, frozenset({"one"}))
         await asyncio.to_thread(make, tmux, "two", tmp_path)
-        await told.until(attendance, frozenset({"one", "two"}))
+        await told.until(watcher, frozenset({"one", "two"}))
         await asyncio.to_thread(session.kill, tmux, "one")
-        await told.until(attendance, frozenset({"two"}))
+        await told.until(watcher, frozenset({"two"}))
         await asyncio.to_thread(session.kill, tmux, "two")
-        await told.until(attendance, frozenset())
+        await told.until(watcher, frozenset())
 
     attended(tmux.server, scenario)
 
@@ -74,11 +74,11 @@ def test_sessions_that_come_and_go_are_told(tmux: Tmux, tmp_path: Path) -> None:
 def test_a_server_that_starts_later_is_seen_when_somebody_says_so(tmux: Tmux, tmp_path: Path) -> None:
     """Without a session there is nobody to hear it from; a person's own session is never joined."""
 
-    async def scenario(attendance: Attendance, told: Told) -> None:
-        await told.until(attendance, frozenset())
+    async def scenario(watcher: SessionWatcher, told: Told) -> None:
+        await told.until(watcher, frozenset())
         await asyncio.to_thread(make, tmux, "theirs", tmp_path)
-        attendance.look()
-        await told.until(attendance, frozenset({"theirs"}))
+        watcher.refresh()
+        await told.until(watcher, frozenset({"theirs"}))
         clients = await asyncio.to_thread(tmux.run, "list-clients", "-F", "#{client_session}")
         assert clients == ""
 

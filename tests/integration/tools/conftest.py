@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.gateway_lifecycle.session_hooks import Companions
+from posthouse.gateway_lifecycle.session_hooks import GatewaySessionHooks
 from posthouse.sessions.agents import Agents
 from posthouse.sessions.registry import Registry
 from posthouse.sessions.roots import Roots
@@ -107,7 +107,7 @@ def house(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
         mailbox=place.folder / "mailbox",
     )
     registry = Registry(roots.registry)
-    agents = Agents(roots, registry, place.server, Companions())
+    agents = Agents(roots, registry, place.server, GatewaySessionHooks())
     made = House(agents=agents, registry=registry, folder=place.folder)
     yield made
     made.end()

@@ -102,7 +102,7 @@ def test_hooks_report_what_was_asked_and_how_it_ended(agent: HeadlessAgent) -> N
     agent.run("mock:400")
 
     reports = agent.reports()
-    assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended", "submitted", "failed"]
+    assert [TOOL.turn_signal(report) for report in reports] == ["submitted", "ended", "submitted", "failed"]
     assert TOOL.submitted_prompt(reports[0]) == "mock:ok"
 
 

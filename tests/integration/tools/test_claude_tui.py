@@ -1,4 +1,4 @@
-"""The real Claude Code's TUI in a real tmux, typed into by the product's own hands."""
+"""The real Claude Code's TUI in a real tmux, typed into by the product."""
 
 import hashlib
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def test_text_that_claude_would_take_for_something_else_arrives_as_text(
         agent.answered()
 
     assert outcomes == ["submitted"] * len(HOSTILE)
-    wanted = [TOOL.guard(prompt).rstrip() for prompt in HOSTILE]
+    wanted = [TOOL.escape_prompt(prompt).rstrip() for prompt in HOSTILE]
     assert [record.prompt_sha256 for record in agent.api.main_records()] == [
         hashlib.sha256(prompt.encode()).hexdigest() for prompt in wanted
     ]
@@ -89,7 +89,7 @@ def test_an_interrupt_ends_a_turn_that_has_spoken_and_leaves_an_idle_agent_alone
     """Escape goes to a working agent only: two of them would take an idle one back in time."""
     agent.start()
     agent.deliver("mock:slow")
-    agent.wait(lambda: "w0000" in "".join(agent.use(lambda typist: typist.screen()).rows))
+    agent.wait(lambda: "w0000" in "".join(agent.use(lambda writer: writer.screen()).rows))
 
     assert agent.interrupt()
     agent.until("ready")
@@ -121,7 +121,7 @@ def test_a_question_for_permission_blocks_and_is_reported(agent: TuiAgent) -> No
     assert agent.deliver("mock:ok").reason == "blocked:permission"
     assert not agent.interrupt()
     agent.wait(lambda: "asking" in agent.meanings())
-    asked = [report for report in agent.reports() if TOOL.meaning(report) == "asking"]
+    asked = [report for report in agent.reports() if TOOL.turn_signal(report) == "asking"]
     assert [report.payload["tool_input"]["command"] for report in asked] == ["env > ran"]
     assert not (agent.where / "ran").exists()
     agent.accept("permission")
@@ -135,7 +135,7 @@ def test_a_busy_agent_keeps_a_prompt_for_later(agent: TuiAgent) -> None:
     agent.deliver("first mock:hold")
     agent.until("active")
     delivery = agent.use(
-        lambda typist: typist.submit("second mock:ok", acknowledged=lambda: False, while_busy=True)
+        lambda writer: writer.submit("second mock:ok", acknowledged=lambda: False, while_busy=True)
     )
     agent.api.release()
     agent.wait(lambda: [each.outcome for each in agent.exchanges()] == ["success", "success"])

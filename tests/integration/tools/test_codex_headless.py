@@ -107,7 +107,7 @@ def test_hooks_report_without_having_been_reviewed(agent: HeadlessAgent) -> None
     agent.run("mock:ok")
 
     reports = agent.reports()
-    assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended"]
+    assert [TOOL.turn_signal(report) for report in reports] == ["submitted", "ended"]
     assert TOOL.submitted_prompt(reports[0]) == "mock:ok"
 
 

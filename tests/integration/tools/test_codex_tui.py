@@ -1,4 +1,4 @@
-"""The real Codex's TUI in a real tmux, typed into by the product's own hands."""
+"""The real Codex's TUI in a real tmux, typed into by the product."""
 
 import hashlib
 import json
@@ -86,7 +86,7 @@ def test_text_that_codex_would_take_for_something_else_arrives_as_text(agent: Tu
 
     assert outcomes == ["submitted"] * len(HOSTILE)
     assert [record.prompt_sha256 for record in agent.api.main_records()] == [
-        hashlib.sha256(TOOL.guard(prompt).strip().encode()).hexdigest() for prompt in HOSTILE
+        hashlib.sha256(TOOL.escape_prompt(prompt).strip().encode()).hexdigest() for prompt in HOSTILE
     ]
     assert not (agent.where / "ran").exists()
 
@@ -115,7 +115,7 @@ def test_a_question_for_permission_blocks_and_is_reported(agent: TuiAgent) -> No
     assert delivery.outcome == "submitted"
     assert agent.deliver("mock:ok").reason == "blocked:approval"
     agent.wait(lambda: "asking" in agent.meanings())
-    asked = [report for report in agent.reports() if TOOL.meaning(report) == "asking"]
+    asked = [report for report in agent.reports() if TOOL.turn_signal(report) == "asking"]
     assert [report.payload["tool_input"]["command"] for report in asked] == ["touch asked"]
     agent.accept("approval")
     agent.answered()
@@ -142,7 +142,7 @@ def test_a_persons_draft_is_not_overwritten(agent: TuiAgent) -> None:
     agent.until("draft")
 
     assert agent.deliver("mock:ok").reason == "draft"
-    assert agent.use(lambda typist: typist.surface()).composer == "half a thought"
+    assert agent.use(lambda writer: writer.surface()).composer == "half a thought"
 
 
 def test_after_its_end_a_restart_continues_the_conversation(agent: TuiAgent) -> None:

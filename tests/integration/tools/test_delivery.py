@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from posthouse.terminal.client import Server
-from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.terminal.delivery import Delivery, PaneWriter
 from posthouse.testing import clis
 from posthouse.testing.delivery import judging, rig, subjects
 from posthouse.testing.delivery.judging import Attempt, Verdict
@@ -59,12 +59,12 @@ def test_an_agent_that_looked_ready_too_soon_is_made_busy_all_the_same(
 ) -> None:
     """A refusal of the prompt that keeps it busy is no reason to wait for that prompt's turn in vain."""
     refused = [Delivery(outcome="refused", reason="active")]
-    submit = Typist.submit
+    submit = PaneWriter.submit
 
-    async def submit_later(typist: Typist, prompt: str, **options: Any) -> Delivery:
-        return refused.pop() if refused else await submit(typist, prompt, **options)
+    async def submit_later(writer: PaneWriter, prompt: str, **options: Any) -> Delivery:
+        return refused.pop() if refused else await submit(writer, prompt, **options)
 
-    monkeypatch.setattr(Typist, "submit", submit_later)
+    monkeypatch.setattr(PaneWriter, "submit", submit_later)
     subject = subjects.scripted("plain", tmp_path)
     trial = Trial(mark="marked", shape="short", prompt="marked", condition="busy")
     with rig.launched(subject, tmp_path, tmux_server) as made:

@@ -58,7 +58,7 @@ def test_a_conversation_is_begun_resumed_by_id_and_resumed_as_the_latest(agent: 
         (prompt, "OK", "success") for prompt in prompts
     ]
     reports = agent.reports()
-    assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended"] * 3
+    assert [TOOL.turn_signal(report) for report in reports] == ["submitted", "ended"] * 3
     assert [TOOL.submitted_prompt(report) for report in reports[::2]] == prompts
 
 

@@ -1,4 +1,4 @@
-"""The real Gemini CLI's TUI in a real tmux, driven by the product's own hands."""
+"""The real Gemini CLI's TUI in a real tmux, driven by the product."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 from posthouse.support import processes
 from posthouse.terminal import keys
-from posthouse.terminal.delivery import Delivery, KeysNotTaken, Typist
+from posthouse.terminal.delivery import Delivery, KeysNotTaken, PaneWriter
 from posthouse.terminal.pane import Pane
 from posthouse.testing import clis, leftovers
 from posthouse.testing.cli_rig import Place, Subject
@@ -35,20 +35,20 @@ def agent(place: Place) -> Iterator[TuiAgent]:
     made.stop()
 
 
-async def _ended(agent: TuiAgent, typist: Typist) -> None:
+async def _ended(agent: TuiAgent, writer: PaneWriter) -> None:
     """Wait until every turn that was begun has ended: the title tells of a turn later than its hook."""
-    await until(typist, lambda _: agent.meanings().count("ended") == agent.meanings().count("submitted"))
-    await until(typist, lambda surface: surface.state == "ready")
+    await until(writer, lambda _: agent.meanings().count("ended") == agent.meanings().count("submitted"))
+    await until(writer, lambda surface: surface.state == "ready")
 
 
-async def _deliver(agent: TuiAgent, typist: Typist, prompt: str) -> Delivery:
+async def _deliver(agent: TuiAgent, writer: PaneWriter, prompt: str) -> Delivery:
     """Give the agent *prompt* when it is ready."""
-    ready = await typist.wait_ready(LIMIT_SECONDS)
+    ready = await writer.wait_ready(LIMIT_SECONDS)
     assert ready.state == "ready", ready
     told = agent.meanings().count("submitted")
     return await submitted(
-        typist,
-        lambda: typist.submit(prompt, acknowledged=lambda: agent.meanings().count("submitted") > told),
+        writer,
+        lambda: writer.submit(prompt, acknowledged=lambda: agent.meanings().count("submitted") > told),
     )
 
 
@@ -65,31 +65,31 @@ def test_a_day_in_the_life_of_a_tui(agent: TuiAgent) -> None:
 async def _day(agent: TuiAgent) -> Pane:
     """The pane at its end."""
     await asyncio.to_thread(agent.start, role="Write everything down.", level=1)
-    async with agent.hands() as typist:
-        await _answers(agent, typist)
-        await _has_a_draft(agent, typist)
-        await _is_interrupted(agent, typist)
-        await _asks(agent, typist)
-        await _is_cleared(agent, typist)
-        await _exits(typist)
+    async with agent.pane_writer() as writer:
+        await _answers(agent, writer)
+        await _has_a_draft(agent, writer)
+        await _is_interrupted(agent, writer)
+        await _asks(agent, writer)
+        await _is_cleared(agent, writer)
+        await _exits(writer)
     first = agent.exchanges()
     assert [each.prompt for each in first] == ["the last mock:ok"]
     pane = await asyncio.to_thread(agent.start, Chat(mode="latest"), role="Write everything down.")
-    async with agent.hands() as typist:
-        assert (await _deliver(agent, typist, "back again mock:ok")).outcome == "submitted"
-        await _ended(agent, typist)
+    async with agent.pane_writer() as writer:
+        assert (await _deliver(agent, writer, "back again mock:ok")).outcome == "submitted"
+        await _ended(agent, writer)
     told = [(each.prompt, each.outcome) for each in agent.exchanges()]
     assert told == [("the last mock:ok", "success"), ("back again mock:ok", "success")]
     assert (agent.prompts()[-1], agent.api.main_records()[-1].turns) == ("back again mock:ok", 3)
     return pane
 
 
-async def _answers(agent: TuiAgent, typist: Typist) -> None:
+async def _answers(agent: TuiAgent, writer: PaneWriter) -> None:
     """The role is the first prompt; then one is typed, and its answer is in the transcript."""
     role = "[Your role: scribe]\nWrite everything down.\n[End of your role]"
     await asyncio.to_thread(agent.api.wait, lambda asked: len(asked) == 1, seconds=LIMIT_SECONDS)
-    delivery = await _deliver(agent, typist, "hello mock:ok")
-    await _ended(agent, typist)
+    delivery = await _deliver(agent, writer, "hello mock:ok")
+    await _ended(agent, writer)
 
     assert delivery.outcome == "submitted"
     assert agent.prompts() == [role, "hello mock:ok"]
@@ -106,61 +106,61 @@ async def _answers(agent: TuiAgent, typist: Typist) -> None:
     }
 
 
-async def _has_a_draft(agent: TuiAgent, typist: Typist) -> None:
+async def _has_a_draft(agent: TuiAgent, writer: PaneWriter) -> None:
     """What a person has begun to write is not overwritten, and not sent."""
     asked = agent.prompts()
-    await typist.press(keys.parse("mine", literal=True))
-    await until(typist, lambda surface: surface.composer == "mine")
-    refused = await typist.submit("yours", acknowledged=lambda: False)
-    await typist.press(keys.parse("<[BSpace]>" * len("mine")))
-    await until(typist, lambda surface: surface.state == "ready")
+    await writer.press(keys.parse("mine", literal=True))
+    await until(writer, lambda surface: surface.composer == "mine")
+    refused = await writer.submit("yours", acknowledged=lambda: False)
+    await writer.press(keys.parse("<[BSpace]>" * len("mine")))
+    await until(writer, lambda surface: surface.state == "ready")
 
     assert (refused.outcome, refused.reason, agent.prompts()) == ("refused", "draft", asked)
 
 
-async def _is_interrupted(agent: TuiAgent, typist: Typist) -> None:
+async def _is_interrupted(agent: TuiAgent, writer: PaneWriter) -> None:
     """Escape ends a turn, and on an idle agent types nothing."""
-    assert not await typist.interrupt()
-    assert (await _deliver(agent, typist, "mock:slow")).outcome == "submitted"
-    await until(typist, lambda surface: surface.state == "active")
-    assert await typist.interrupt()
-    await _ended(agent, typist)
+    assert not await writer.interrupt()
+    assert (await _deliver(agent, writer, "mock:slow")).outcome == "submitted"
+    await until(writer, lambda surface: surface.state == "active")
+    assert await writer.interrupt()
+    await _ended(agent, writer)
 
     assert agent.exchanges()[-1].outcome == "interrupted"
 
 
-async def _asks(agent: TuiAgent, typist: Typist) -> None:
+async def _asks(agent: TuiAgent, writer: PaneWriter) -> None:
     """A permission dialog is seen, refuses prompts, and is told by a hook."""
-    assert (await _deliver(agent, typist, "mock:shell mock:ok")).outcome == "submitted"
-    await until(typist, lambda surface: surface.dialog == "permission")
-    refused = await typist.submit("into the dialog", acknowledged=lambda: False)
+    assert (await _deliver(agent, writer, "mock:shell mock:ok")).outcome == "submitted"
+    await until(writer, lambda surface: surface.dialog == "permission")
+    refused = await writer.submit("into the dialog", acknowledged=lambda: False)
 
     assert (refused.outcome, refused.reason) == ("refused", "blocked:permission")
     assert agent.meanings()[-1] == "asking"
-    await typist.press(keys.parse("<[Enter]>"))
-    await _ended(agent, typist)
+    await writer.press(keys.parse("<[Enter]>"))
+    await _ended(agent, writer)
     assert (agent.where / "mock-made-this.txt").exists()
 
 
-async def _is_cleared(agent: TuiAgent, typist: Typist) -> None:
+async def _is_cleared(agent: TuiAgent, writer: PaneWriter) -> None:
     """The reset command starts a conversation that knows nothing of the old one."""
-    await typist.wait_ready(LIMIT_SECONDS)
-    await typist.submit(TOOL.reset_command, acknowledged=lambda: agent.exchanges() == [])
-    await until(typist, lambda _: agent.exchanges() == [])
-    assert (await _deliver(agent, typist, "the last mock:ok")).outcome == "submitted"
-    await _ended(agent, typist)
+    await writer.wait_ready(LIMIT_SECONDS)
+    await writer.submit(TOOL.reset_command, acknowledged=lambda: agent.exchanges() == [])
+    await until(writer, lambda _: agent.exchanges() == [])
+    assert (await _deliver(agent, writer, "the last mock:ok")).outcome == "submitted"
+    await _ended(agent, writer)
 
     assert agent.api.main_records()[-1].turns == 2  # the CLI's own word, and ours
 
 
-async def _exits(typist: Typist) -> None:
-    await typist.press(keys.parse("/quit", literal=True))
-    await until(typist, lambda surface: surface.composer == "/quit")
+async def _exits(writer: PaneWriter) -> None:
+    await writer.press(keys.parse("/quit", literal=True))
+    await until(writer, lambda surface: surface.composer == "/quit")
     with suppress(KeysNotTaken):  # its last screen may stand for a moment after it has ended
-        while (await typist.surface()).composer == "/quit":  # too soon, Enter is a newline or a choice
+        while (await writer.surface()).composer == "/quit":  # too soon, Enter is a newline or a choice
             await asyncio.sleep(TOOL.settle_seconds)
-            await typist.press(keys.parse("<[Enter]>"))
-    await until(typist, lambda surface: surface.state == "exited")
+            await writer.press(keys.parse("<[Enter]>"))
+    await until(writer, lambda surface: surface.state == "exited")
 
 
 PROMPTS = (
@@ -201,11 +201,11 @@ def test_prompts_of_every_shape_arrive_once_and_exactly(agent: TuiAgent) -> None
 
 async def _deliver_all(agent: TuiAgent) -> list[Delivery]:
     await asyncio.to_thread(agent.start, permissions="all")
-    async with agent.hands() as typist:
-        return [await _one(agent, typist, prompt) for prompt in PROMPTS]
+    async with agent.pane_writer() as writer:
+        return [await _one(agent, writer, prompt) for prompt in PROMPTS]
 
 
-async def _one(agent: TuiAgent, typist: Typist, prompt: str) -> Delivery:
-    delivery = await _deliver(agent, typist, prompt)
-    await _ended(agent, typist)
+async def _one(agent: TuiAgent, writer: PaneWriter, prompt: str) -> Delivery:
+    delivery = await _deliver(agent, writer, prompt)
+    await _ended(agent, writer)
     return delivery

@@ -14,7 +14,7 @@ from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server.mcpserver.exceptions import ToolError
 
-from posthouse.cli.mcp.command import Commands
+from posthouse.cli.mcp.command import CommandRunner
 from posthouse.sessions.session import Session
 from posthouse.testing import mail_clis
 from posthouse.testing.cli_rig import Place
@@ -141,11 +141,11 @@ def test_a_command_that_takes_too_long_is_ended(
     tmp_path: Path, new_children: Callable[[], list[int]]
 ) -> None:
     """The caller is told, without the values that it gave, and no process is left."""
-    commands = Commands(environment=os.environ, working_directory=tmp_path)
+    commands = CommandRunner(environment=os.environ, working_directory=tmp_path)
     with pytest.raises(ToolError) as told:
         asyncio.run(commands.run("agents", "list", "--state=all", seconds=0.001))
 
-    assert str(told.value) == "`posthouse agents list` was not done within 0.001 s"
+    assert str(told.value) == "`posthouse agents list` did not finish within 0.001 s"
     assert new_children() == []
 
 

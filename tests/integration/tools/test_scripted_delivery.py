@@ -1,4 +1,4 @@
-"""Prompts typed by the product's own hands arrive exactly, whatever the persona does to them."""
+"""Prompts typed by the product arrive exactly, whatever the persona does to them."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from posthouse.support import processes
 from posthouse.terminal import session
 from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
-from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.terminal.delivery import Delivery, PaneWriter
 from posthouse.terminal.pane import Pane
 from posthouse.terminal.screen import Surface
 from posthouse.testing.truth import TruthLog
@@ -44,16 +44,16 @@ class Running:
     async def _deliver(self, prompts: tuple[str, ...]) -> list[Delivery]:
         client = await ControlClient.attach(self.server, self.pane.session_name, output=True)
         try:
-            typist = Typist(client, self.pane.pane_id, TOOL, lock_path=self.home / "pane.lock")
-            return [await self._one(typist, prompt) for prompt in prompts]
+            writer = PaneWriter(client, self.pane.pane_id, TOOL, lock_path=self.home / "pane.lock")
+            return [await self._one(writer, prompt) for prompt in prompts]
         finally:
             await client.close()
 
-    async def _one(self, typist: Typist, prompt: str) -> Delivery:
-        ready: Surface = await typist.wait_ready(10)
+    async def _one(self, writer: PaneWriter, prompt: str) -> Delivery:
+        ready: Surface = await writer.wait_ready(10)
         assert ready.state == "ready", ready
         taken = len(TOOL.exchanges(self.home, self.where))
-        return await typist.submit(
+        return await writer.submit(
             prompt, acknowledged=lambda: len(TOOL.exchanges(self.home, self.where)) > taken
         )
 
@@ -95,7 +95,8 @@ def test_prompts_arrive_once_and_in_order(start: Start, persona: str) -> None:
     deliveries = agent.deliver(*prompts)
 
     assert [delivery.outcome for delivery in deliveries] == ["submitted"] * len(prompts)
-    assert [text.strip() for text in agent.truth.prompts()] == [TOOL.guard(text).strip() for text in prompts]
+    expected = [TOOL.escape_prompt(text).strip() for text in prompts]
+    assert [text.strip() for text in agent.truth.prompts()] == expected
     assert agent.truth.events("shell", "unknown_command", "lost") == []
 
 
@@ -111,12 +112,12 @@ def test_a_dialog_refuses_the_prompt(start: Start) -> None:
 async def _ask_then_submit(agent: Running) -> tuple[Delivery, Delivery]:
     client = await ControlClient.attach(agent.server, agent.pane.session_name, output=True)
     try:
-        typist = Typist(client, agent.pane.pane_id, TOOL, lock_path=agent.home / "pane.lock")
-        await typist.wait_ready(10)
-        asked = await typist.submit("[[permission]]", acknowledged=lambda: bool(agent.truth.prompts()))
+        writer = PaneWriter(client, agent.pane.pane_id, TOOL, lock_path=agent.home / "pane.lock")
+        await writer.wait_ready(10)
+        asked = await writer.submit("[[permission]]", acknowledged=lambda: bool(agent.truth.prompts()))
         await asyncio.to_thread(agent.truth.wait, lambda log: bool(log.events("dialog")))
-        while (await typist.surface()).state != "blocked":
+        while (await writer.surface()).state != "blocked":
             await asyncio.sleep(0.02)
-        return asked, await typist.submit("next", acknowledged=lambda: False)
+        return asked, await writer.submit("next", acknowledged=lambda: False)
     finally:
         await client.close()

@@ -16,7 +16,7 @@ from posthouse.support import processes
 from posthouse.testing.truth import TruthLog
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.tools.scripted.profile import TOOL
-from posthouse.tools.tool import Chat, Launch, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn, Launch
 
 NEW = Chat()
 
@@ -39,7 +39,7 @@ class Headless:
     @contextmanager
     def running(self, prompt: str, chat: Chat = NEW, **environment: str) -> Iterator[subprocess.Popen[str]]:
         """A turn in progress, in a process group of its own that ends with the block."""
-        program = TOOL.turn_program(self._launch, TurnOrder(prompt=prompt, chat=chat))
+        program = TOOL.turn_program(self._launch, HeadlessTurn(prompt=prompt, chat=chat))
         process = subprocess.Popen(
             program.argv,
             cwd=self._launch.working_directory,
@@ -277,7 +277,7 @@ def test_a_bad_command_line_or_an_empty_prompt_says_so(agent: Headless) -> None:
 def test_the_program_needs_nothing_but_the_standard_library(tmp_path: Path) -> None:
     """It starts isolated and without site-packages, and loads nothing from there."""
     program = TOOL.turn_program(
-        Launch(home=tmp_path, working_directory=tmp_path, role_name="r"), TurnOrder(prompt="[[say hi]]")
+        Launch(home=tmp_path, working_directory=tmp_path, role_name="r"), HeadlessTurn(prompt="[[say hi]]")
     )
     check = (
         "import runpy, sys; sys.argv = sys.argv[1:]\n"

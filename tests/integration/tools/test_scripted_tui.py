@@ -134,7 +134,7 @@ def test_what_the_guard_lets_through_is_a_prompt(start: Start, persona: str, tmp
     agent = start(persona)
     agent.state("ready")
     for number, prompt in enumerate(["!touch ran", "/nope x", "ends with \\"], 1):
-        agent.submit(TOOL.guard(prompt))
+        agent.submit(TOOL.escape_prompt(prompt))
         agent.finished(number)
         agent.state("ready")
 

@@ -13,6 +13,7 @@ import pytest
 
 from posthouse import tools
 from posthouse.contracts import names
+from posthouse.errors import Unavailable
 from posthouse.support import files
 from posthouse.terminal import session
 from posthouse.terminal.client import Tmux
@@ -20,9 +21,9 @@ from posthouse.terminal.screen import plain
 from posthouse.testing.crash.calling import Caller, calling
 from posthouse.testing.truth import TruthLog
 from posthouse.testing.waiting import LIMIT_SECONDS
-from posthouse.tools.tool import Launch, Setup, TurnOrder
+from posthouse.tools.tool import HeadlessTurn, Launch, Setup
 from posthouse.turns import runner
-from posthouse.turns.runner import BridgeDied, TurnActive
+from posthouse.turns.runner import TurnActive
 from posthouse.turns.turn import Turn
 from posthouse.turns.turn_order import Order
 
@@ -45,7 +46,7 @@ class Walk:
         self._tool.prepare_home(Setup(home=root / "home", working_directory=root, user_home=root))
 
     def order(self, index: int, prompt: str) -> Order:
-        program = self._tool.turn_program(self._launch, TurnOrder(prompt=prompt))
+        program = self._tool.turn_program(self._launch, HeadlessTurn(prompt=prompt))
         return Order(
             turn_id=f"turn-{index:012x}",
             turn_index=index,
@@ -123,7 +124,7 @@ def test_a_bridge_killed_anywhere_leaves_the_truth(walk: Walk) -> None:
     statuses: list[str | None] = []
     for step in range(1, _MOST_STEPS):
         order = walk.order(step, f"[[say step {step}]]")
-        with suppress(BridgeDied):
+        with suppress(Unavailable):
             walk.start(order, **{names.CRASH_AT: str(step)})
         statuses.append(walk.status(order))
 

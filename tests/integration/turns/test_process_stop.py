@@ -11,7 +11,7 @@ from posthouse.contracts import names
 from posthouse.support import processes
 from posthouse.support.processes import Process
 from posthouse.turns.folder import Run
-from posthouse.turns.process_stop import end_leftovers, everything, send
+from posthouse.turns.process_stop import all_processes, end_leftovers, send
 
 
 @pytest.fixture(params=["", "setsid "], ids=["in the group", "in a session of its own"])
@@ -38,7 +38,7 @@ def test_what_is_left_without_its_leader_is_known_by_its_mark(orphan: tuple[Run,
     """The number of a group may be somebody else's by now; the mark is not."""
     run, left = orphan
 
-    assert (everything(run, "turn-mine"), everything(run, "turn-other")) == ([left], [])
+    assert (all_processes(run, "turn-mine"), all_processes(run, "turn-other")) == ([left], [])
 
 
 def test_only_the_turns_own_leftovers_are_ended(orphan: tuple[Run, Process]) -> None:

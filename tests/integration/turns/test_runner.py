@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Conflict, Unavailable
 from posthouse.support import files, processes
 from posthouse.terminal import session
 from posthouse.terminal.client import NoServer, Tmux
@@ -14,7 +15,7 @@ from posthouse.terminal.screen import plain
 from posthouse.testing.searching import files_with
 from posthouse.testing.waiting import LIMIT_SECONDS
 from posthouse.turns import runner
-from posthouse.turns.runner import BridgeDied, TurnActive, TurnExists
+from posthouse.turns.runner import TurnActive
 from posthouse.turns.turn import Turn
 from posthouse.turns.turn_order import Order
 
@@ -98,7 +99,7 @@ def test_an_id_is_used_once(start: StartTurn, make_order: MakeOrder) -> None:
     first = start(order)
     before = first.wait(LIMIT_SECONDS)
 
-    with pytest.raises(TurnExists):
+    with pytest.raises(Conflict, match="use another id"):
         start(order)
 
     assert Turn(first.stdout_path.parent).state() == before
@@ -131,12 +132,12 @@ def test_without_a_good_file_of_variables_the_turn_does_not_run(
     """The error has the reason; the next turn runs when the file is good again."""
     variables_file.chmod(0o644)
 
-    with pytest.raises(BridgeDied) as refused:
+    with pytest.raises(Unavailable) as refused:
         start(make_order("echo never"))
 
     # The pane breaks its lines, at a blank or not.
     shown = "".join(str(refused.value).split())
-    assert f"cannotcarryouttheturn:{variables_file}isopentootherusers" in shown
+    assert f"cannotruntheturn:{variables_file}isopentootherusers" in shown
     assert runner.turns_of(turns_root)[0].state().status == "failed"
     variables_file.chmod(0o600)
     assert start(make_order(RESULT)).wait(LIMIT_SECONDS).status == "completed"
@@ -165,7 +166,7 @@ def test_a_bridge_that_dies_early_is_a_clear_error(
     with monkeypatch.context() as patch:
         # Python itself failing to start cannot be had otherwise.
         patch.setattr(runner, "bridge_argv", lambda *_: broken)
-        with pytest.raises(BridgeDied, match="did not start; its pane shows:\nno such thing"):
+        with pytest.raises(Unavailable, match="did not start; its pane shows:\nno such thing"):
             start(make_order("echo never"))
 
     state = runner.turns_of(turns_root)[0].state()
@@ -204,7 +205,7 @@ def test_a_turn_that_was_forbidden_is_never_started(
     assert runner.forbid(turns_root, forbidden.turn_id)
     assert runner.forbid(turns_root, forbidden.turn_id)
     assert not runner.forbid(turns_root, taken.turn_id)
-    with pytest.raises(TurnExists):
+    with pytest.raises(Conflict, match="use another id"):
         runner.start(tmux, "agent", turns_root, forbidden)
     assert [turn.turn_id for turn in runner.turns_of(turns_root)] == [taken.turn_id]
 
@@ -214,7 +215,7 @@ def test_what_a_killed_starter_left_is_settled_and_what_runs_goes_on(
 ) -> None:
     """An order that no bridge took never begins; a turn that runs is left alone."""
     running = runner.start(tmux, "agent", turns_root, make_order("sleep 600"))
-    runner.settle(turns_root)
+    runner.cancel_abandoned(turns_root)
     assert running.state().status == "active"
     running.kill()
 
@@ -224,5 +225,5 @@ def test_what_a_killed_starter_left_is_settled_and_what_runs_goes_on(
     (turns_root / ".last").write_text(left.turn_id)
     turn = Turn(turns_root / left.turn_id)
     assert turn.state().status == "unknown"
-    runner.settle(turns_root)
+    runner.cancel_abandoned(turns_root)
     assert turn.state().status == "failed"

@@ -35,7 +35,7 @@ def _report(session: Session, event: str, payload: dict[str, str]) -> None:
 def test_a_hook_that_names_the_prompt_acknowledges_it(tui: Session) -> None:
     """Only a new report of this very prompt counts, whatever the CLI did to its white space and accents."""
     _report(tui, "UserPromptSubmit", {"prompt": "cafe\u0301  au lait"})
-    is_taken = acknowledgement.Told(tools.load("scripted"), tui, "caf\u00e9 au\nlait").is_there
+    is_taken = acknowledgement.PromptAcknowledgement(tools.load("scripted"), tui, "caf\u00e9 au\nlait").check
     assert not is_taken()
 
     _report(tui, "UserPromptSubmit", {"prompt": "something else"})
@@ -52,7 +52,7 @@ def test_the_transcript_acknowledges_a_prompt_that_it_has_once_more(tui: Session
         tmp_path / "home", Path(tui.manifest.working_directory), role="", is_kept=True
     )
     transcript.append("prompt", text="again")
-    is_taken = acknowledgement.Told(tools.load("scripted"), tui, "again").is_there
+    is_taken = acknowledgement.PromptAcknowledgement(tools.load("scripted"), tui, "again").check
     assert not is_taken()
 
     transcript.append("prompt", text="again")
@@ -64,12 +64,12 @@ def test_a_report_is_told_at_once(tui: Session) -> None:
 
     async def story() -> int:
         told = asyncio.Event()
-        with acknowledgement.told_at_once(tui, told.set):
+        with acknowledgement.wake_on_hook(tui, told.set):
             _report(tui, "Stop", {})
             await asyncio.wait_for(told.wait(), 5)
         (tui.root / spool.FOLDER).rename(tui.root / "elsewhere")
         calls: list[str] = []
-        with acknowledgement.told_at_once(tui, lambda: calls.append("told")):
+        with acknowledgement.wake_on_hook(tui, lambda: calls.append("told")):
             pass
         return len(calls)
 
@@ -82,6 +82,6 @@ def test_old_reports_are_removed(tui: Session) -> None:
     for number in range(250):
         (folder / f"Stop.{number}.json").write_text("{}")
 
-    acknowledgement.Told(tools.load("scripted"), tui, "x")
+    acknowledgement.PromptAcknowledgement(tools.load("scripted"), tui, "x")
 
     assert len(list(folder.iterdir())) == 200

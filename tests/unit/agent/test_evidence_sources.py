@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from posthouse.agent.evidence_sources import Told, Witnesses
+from posthouse.agent.evidence_sources import EvidenceSources, TurnSignals
 from posthouse.sessions.session import Session
 from posthouse.support import clock
 from posthouse.tools import spool
 from posthouse.tools.scripted.profile import TOOL
 from posthouse.tools.scripted.transcript import Transcript
-from posthouse.tracking.observation import Ended
+from posthouse.tracking.observation import EndedTurn
 
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 LONG_AGO = timedelta(hours=1)
@@ -36,12 +36,12 @@ def report(session: Session, event: str) -> None:
     path.with_suffix(".tmp").rename(path)
 
 
-def told_by(session: Session, started_at: datetime) -> Told:
-    async def story() -> Told:
-        witnesses = Witnesses(TOOL, session, lambda: None)
+def told_by(session: Session, started_at: datetime) -> TurnSignals:
+    async def story() -> TurnSignals:
+        witnesses = EvidenceSources(TOOL, session, lambda: None)
         await witnesses.begin(started_at)
         witnesses.close()
-        return witnesses.told
+        return witnesses.signals
 
     return asyncio.run(story())
 
@@ -57,9 +57,9 @@ def test_what_was_said_before_the_program_started_does_not_count(
 
     now, before = told_by(session, clock.now() + LONG_AGO), told_by(session, clock.now() - LONG_AGO)
 
-    assert (now.heard, now.running_since_utc) == (None, None)
-    assert before.heard is not None
-    assert (before.heard.meaning, before.running_since_utc is not None) == ("submitted", True)
+    assert (now.hook_report, now.running_since_utc) == (None, None)
+    assert before.hook_report is not None
+    assert (before.hook_report.meaning, before.running_since_utc is not None) == ("submitted", True)
 
 
 def test_what_is_said_later_is_told_without_being_asked(
@@ -69,22 +69,22 @@ def test_what_is_said_later_is_told_without_being_asked(
     session = at_home(made_session, tmp_path)
     transcript = Transcript.new(tmp_path / "home", tmp_path, role="", is_kept=True)
 
-    async def story() -> tuple[Told, Told]:
+    async def story() -> tuple[TurnSignals, TurnSignals]:
         changes: list[bool] = []
-        witnesses = Witnesses(TOOL, session, lambda: changes.append(True))
+        witnesses = EvidenceSources(TOOL, session, lambda: changes.append(True))
         await witnesses.begin(clock.now() - LONG_AGO)
         report(session, "UserPromptSubmit")
         await until(lambda: bool(changes))
-        asked = witnesses.told
+        asked = witnesses.signals
         transcript.append("prompt", text="hi")
         transcript.append("outcome", outcome="interrupted", answer="")
-        await until(lambda: witnesses.told.ended is not None)
+        await until(lambda: witnesses.signals.ended is not None)
         witnesses.close()
-        return asked, witnesses.told
+        return asked, witnesses.signals
 
     asked, ended = asyncio.run(story())
 
-    assert asked.heard is not None
-    assert (asked.heard.meaning, asked.ended) == ("submitted", None)
-    assert isinstance(ended.ended, Ended)
+    assert asked.hook_report is not None
+    assert (asked.hook_report.meaning, asked.ended) == ("submitted", None)
+    assert isinstance(ended.ended, EndedTurn)
     assert (ended.ended.outcome, ended.running_since_utc) == ("interrupted", None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from posthouse.agent import session_connection
-from posthouse.agent.session_connection import Link
+from posthouse.agent.session_connection import SessionConnection
 from posthouse.agent.tui_watch import first_of
 from posthouse.errors import Unavailable
 from posthouse.sessions import session as sessions
@@ -49,10 +49,10 @@ class Attached:
         patch.setattr(sessions, "read", lambda _: session)
         patch.setattr(ControlClient, "attach", self._attach)
         patch.setattr(session_connection, "_FIRST_RETRY_SECONDS", 0.001)
-        self.link = Link(session, output=False, background=self.background)
+        self.link = SessionConnection(session, output=False, background=self.background)
 
     def keep(self, follow: Callable[[Any], Awaitable[None]]) -> None:
-        self.link.keep(follow, self._lost)
+        self.link.keep_attached(follow, self._lost)
 
     async def _attach(self, *_: object, **__: object) -> FakeClient:
         self.clients.append(FakeClient())
@@ -85,7 +85,7 @@ def test_an_observer_that_dies_is_started_again_on_a_new_attachment(
         assert [one.is_closed for one in attached.clients] == [True, False]
         assert attached.lost == 1
         assert [one.deaths for one in attached.background.failures] == [1] * deaths
-        assert attached.background.trouble is None
+        assert attached.background.current_problem is None
         await attached.link.close()
         assert [one.is_closed for one in attached.clients] == [True, True]
         assert attached.lost == 1

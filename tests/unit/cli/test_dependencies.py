@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.cli import dependencies
-from posthouse.cli.dependencies import Finding, Piece
+from posthouse.cli.dependencies import Dependency, Finding
 
 
 def _program(folder: Path, name: str, says: str) -> str:
@@ -16,7 +16,7 @@ def _program(folder: Path, name: str, says: str) -> str:
     return str(path)
 
 
-def _piece(name: str) -> Piece:
+def _piece(name: str) -> Dependency:
     return next(piece for piece in dependencies.catalogue(is_root=True) if piece.name == name)
 
 
@@ -24,8 +24,8 @@ def test_what_is_not_on_the_path_is_missing(tmp_path: Path) -> None:
     """A missing piece is found missing without running anything."""
     tmux = _piece("tmux")
 
-    assert dependencies.look(tmux, search_path=str(tmp_path)) == Finding(
-        piece=tmux, path=None, version=None, problem="not installed"
+    assert dependencies.inspect(tmux, search_path=str(tmp_path)) == Finding(
+        dependency=tmux, path=None, version=None, problem="not installed"
     )
 
 
@@ -44,8 +44,8 @@ def test_an_old_tmux_is_a_problem(
     """The version that a program says is compared; one that can't be read is not held against it."""
     path = _program(tmp_path, "tmux", says)
 
-    assert dependencies.look(_piece("tmux"), search_path=str(tmp_path)) == Finding(
-        piece=_piece("tmux"), path=path, version=version, problem=problem
+    assert dependencies.inspect(_piece("tmux"), search_path=str(tmp_path)) == Finding(
+        dependency=_piece("tmux"), path=path, version=version, problem=problem
     )
 
 
@@ -57,7 +57,7 @@ def test_an_agent_cli_is_read_and_never_run(tmp_path: Path) -> None:
     program = _program(package / "bin", "codex.js", f"; touch {tmp_path}/ran")
     (tmp_path / "codex").symlink_to(program)
 
-    found = dependencies.look(_piece("codex"), search_path=str(tmp_path))
+    found = dependencies.inspect(_piece("codex"), search_path=str(tmp_path))
 
     assert (found.version, found.problem) == ("0.116.2", None)
     assert not (tmp_path / "ran").exists()
@@ -69,12 +69,12 @@ def test_a_native_install_has_its_version_in_its_name(tmp_path: Path) -> None:
     program = _program(tmp_path / "versions", "2.1.19", "")
     (tmp_path / "claude").symlink_to(program)
 
-    assert dependencies.look(_piece("claude"), search_path=str(tmp_path)).version == "2.1.19"
+    assert dependencies.inspect(_piece("claude"), search_path=str(tmp_path)).version == "2.1.19"
 
 
 def test_python_is_the_one_that_runs_this() -> None:
     """The interpreter needs no search."""
-    found = dependencies.look(_piece("python"), search_path="")
+    found = dependencies.inspect(_piece("python"), search_path="")
 
     assert (found.path, found.problem) == (sys.executable, None)
 
@@ -84,4 +84,7 @@ def test_only_python_and_tmux_are_needed_and_others_use_sudo() -> None:
     catalogue = dependencies.catalogue(is_root=False)
 
     assert [piece.name for piece in catalogue if piece.needed] == ["python", "tmux"]
-    assert next(piece.get for piece in catalogue if piece.name == "tmux") == "sudo apt-get install -y tmux"
+    assert (
+        next(piece.install_command for piece in catalogue if piece.name == "tmux")
+        == "sudo apt-get install -y tmux"
+    )

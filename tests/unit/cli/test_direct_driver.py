@@ -6,12 +6,12 @@ import pytest
 
 from posthouse import agent
 from posthouse.agent.adapter import Prompt
-from posthouse.cli.direct_driver import Carrier
+from posthouse.cli.direct_driver import PromptThread
 from posthouse.sessions.session import Session
 
 
 def test_a_fault_of_ours_reaches_who_waits(made_session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends the thread that carries the prompt out, and nobody waits for an answer that never comes."""
+    """An unexpected exception ends the thread and is raised in `finish`."""
 
     class Faulty:
         """An adapter with a fault that no test of ours has found."""
@@ -20,9 +20,9 @@ def test_a_fault_of_ours_reaches_who_waits(made_session: Session, monkeypatch: p
             await asyncio.sleep(0)
             raise KeyError("boot_id")
 
-    monkeypatch.setattr(agent, "of", lambda _found: Faulty())
+    monkeypatch.setattr(agent, "for_session", lambda _session: Faulty())
 
-    carrier = Carrier(made_session, Prompt(text="hello"), ready_seconds=1.0)
+    thread = PromptThread(made_session, Prompt(text="hello"), ready_seconds=1.0)
 
     with pytest.raises(KeyError, match="boot_id"):
-        carrier.finish()
+        thread.finish()

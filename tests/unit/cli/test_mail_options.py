@@ -13,9 +13,13 @@ from posthouse.cli.error_output import UsageError
 @pytest.mark.parametrize(
     ("read", "text", "words"),
     [
-        (mail_options.positive, "0", "'0' is no count: give a number from 1 on"),
-        (mail_options.positive, "ten", "'ten' is no count: give a number from 1 on"),
-        (mail_options.moment, "yesterday", "'yesterday' is no moment: write it as 2026-03-19T08:00:00Z"),
+        (mail_options.positive, "0", "invalid count '0': must be 1 or more"),
+        (mail_options.positive, "ten", "invalid count 'ten': must be 1 or more"),
+        (
+            mail_options.timestamp,
+            "yesterday",
+            "invalid time 'yesterday': use a form like 2026-03-19T08:00:00Z",
+        ),
     ],
 )
 def test_a_wrong_value_is_answered_with_a_right_one(
@@ -34,10 +38,10 @@ def test_a_file_that_is_no_text_is_to_be_attached(tmp_path: Path) -> None:
     told = []
     for name in ("picture", "nothing"):
         with pytest.raises(UsageError) as refused:
-            mail_options._text_of(tmp_path / name)
+            mail_options._read_text(tmp_path / name)
         told.append(str(refused.value).removeprefix(f"{tmp_path}/"))
 
     assert told == [
-        "picture is no text in UTF-8; attach it instead",
+        "picture is not UTF-8 text; attach it instead",
         "nothing can't be read: No such file or directory",
     ]

@@ -46,10 +46,10 @@ def test_an_empty_table_says_so() -> None:
 
 def test_colour_needs_the_fancy_style_and_a_terminal() -> None:
     """Escapes never reach a pipe or somebody who did not ask."""
-    assert Output("fancy", colour=True, stream=_Terminal()).toned("x", "good") == "\x1b[32mx\x1b[0m"
-    assert Output("fancy", colour=True, stream=io.StringIO()).toned("x", "good") == "x"
-    assert Output("fancy", colour=False, stream=_Terminal()).toned("x", "good") == "x"
-    assert Output("plain", colour=True, stream=_Terminal()).toned("x", "good") == "x"
+    assert Output("fancy", colour=True, stream=_Terminal()).coloured("x", "good") == "\x1b[32mx\x1b[0m"
+    assert Output("fancy", colour=True, stream=io.StringIO()).coloured("x", "good") == "x"
+    assert Output("fancy", colour=False, stream=_Terminal()).coloured("x", "good") == "x"
+    assert Output("plain", colour=True, stream=_Terminal()).coloured("x", "good") == "x"
 
 
 def test_fields_align_their_values() -> None:
@@ -77,7 +77,7 @@ def test_our_own_colours_stay_on_a_terminal() -> None:
     stream = _Terminal()
     output = Output("fancy", colour=True, stream=stream)
 
-    output.line(output.toned(_HOSTILE, "good"))
+    output.line(output.coloured(_HOSTILE, "good"))
 
     assert stream.getvalue() == f"\x1b[32m{_SAFE}\x1b[0m\n"
 

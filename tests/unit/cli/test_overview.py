@@ -8,10 +8,10 @@ import pytest
 
 from posthouse.cli import overview
 from posthouse.cli.output import Output
-from posthouse.cli.overview import Line
+from posthouse.cli.overview import AgentLine
 
 NOW = datetime(2026, 6, 5, tzinfo=UTC)
-GPU = Line(
+GPU = AgentLine(
     agent_id="a1",
     name="gpu",
     tool="claude",
@@ -21,10 +21,10 @@ GPU = Line(
     queue=2,
     last="success",
 )
-CI = Line(agent_id="a2", name="ci", tool="codex", kind="headless", state="ready")
+CI = AgentLine(agent_id="a2", name="ci", tool="codex", kind="headless", state="ready")
 
 
-def drawn(*lines: Line, columns: int = 100, rows: int = 24) -> list[str]:
+def drawn(*lines: AgentLine, columns: int = 100, rows: int = 24) -> list[str]:
     output = Output("plain", stream=io.StringIO())
     return overview.screen(lines, "here; Ctrl-C ends", output, now=NOW, columns=columns, rows=rows)
 

@@ -26,10 +26,10 @@ class _Stderr(io.StringIO):
 
 def test_a_person_who_waits_is_told_for_what(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words come once it has taken a while."""
-    monkeypatch.setattr(progress, "WONDER_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr", stderr := _Stderr(is_persons=True))
 
-    with progress.saying("waiting for it ..."):
+    with progress.delayed_message("waiting for it ..."):
         assert stderr.was_told.wait(LIMIT_SECONDS)
 
     assert stderr.getvalue() == "waiting for it ...\n"
@@ -40,10 +40,10 @@ def test_a_person_who_waits_is_told_for_what(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_others_are_told_nothing(monkeypatch: pytest.MonkeyPatch, is_persons: bool, seconds: float) -> None:
     """A program's stderr has errors only."""
-    monkeypatch.setattr(progress, "WONDER_SECONDS", seconds)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", seconds)
     monkeypatch.setattr("sys.stderr", stderr := _Stderr(is_persons=is_persons))
 
-    with progress.saying("waiting for it ..."):
+    with progress.delayed_message("waiting for it ..."):
         pass
 
     assert stderr.getvalue() == ""

@@ -10,7 +10,7 @@ from posthouse.cli.context import Call
 from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser, Selection
 from posthouse.cli.output import Output
-from posthouse.cli.prompts import Question
+from posthouse.cli.prompts import PromptRequest
 from posthouse.cli.wiring import Wiring
 
 
@@ -38,19 +38,19 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
 @pytest.mark.parametrize(
     ("words", "question"),
     [
-        pytest.param(["say", "hi"], Question(prompt="say hi"), id="words"),
-        pytest.param(["--prompt", "say hi"], Question(prompt="say hi"), id="an option"),
-        pytest.param([], Question(prompt="from stdin\n"), id="stdin when nothing is given"),
+        pytest.param(["say", "hi"], PromptRequest(prompt="say hi"), id="words"),
+        pytest.param(["--prompt", "say hi"], PromptRequest(prompt="say hi"), id="an option"),
+        pytest.param([], PromptRequest(prompt="from stdin\n"), id="stdin when nothing is given"),
         pytest.param(
             ["x", "--model", "m", "--reasoning-level", "0"],
-            Question(prompt="x", model="m", reasoning_level=0),
+            PromptRequest(prompt="x", model="m", reasoning_level=0),
             id="overrides",
         ),
     ],
 )
-def test_a_prompt_comes_from_one_place(words: list[str], question: Question, stdin: io.BytesIO) -> None:
+def test_a_prompt_comes_from_one_place(words: list[str], question: PromptRequest, stdin: io.BytesIO) -> None:
     """Words, --prompt, or stdin: whichever is convenient."""
-    assert prompts.question_of(_call(*words)) == question
+    assert prompts.read_request(_call(*words)) == question
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_prompt_comes_from_one_place(words: list[str], question: Question, std
 def test_no_prompt_or_two_are_usage_errors(words: list[str], stdin: io.BytesIO) -> None:
     """Nothing is ever sent that the person did not mean."""
     with pytest.raises(UsageError):
-        prompts.question_of(_call(*words))
+        prompts.read_request(_call(*words))
 
 
 def test_what_is_not_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_what_is_not_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8"))
 
     with pytest.raises(UsageError, match="not UTF-8"):
-        prompts.question_of(_call())
+        prompts.read_request(_call())
 
 
 def test_a_closed_stdin_holds_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,4 +81,4 @@ def test_a_closed_stdin_holds_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("sys.stdin", None)
 
     with pytest.raises(UsageError, match="there is no prompt"):
-        prompts.question_of(_call())
+        prompts.read_request(_call())

@@ -10,7 +10,7 @@ import pytest
 from posthouse.cli import dispatch, server_options, tree
 from posthouse.cli.error_output import UsageError
 from posthouse.cli.wiring import Wiring
-from posthouse.clients.server import NotAPair, ServerUnreachable
+from posthouse.clients.server import NotAServer, ServerUnreachable
 from posthouse.errors import Conflict, Denied
 from posthouse.testing.canned_server import Told, told
 
@@ -89,7 +89,7 @@ def test_a_server_is_asked_where_the_contract_says() -> None:
     """`--port` on global, single and mail commands, `--pair-port` below gateway, nothing on self."""
     by_option: dict[str, set[str]] = {"--port": set(), "--pair-port": set()}
     for path, command in tree.COMMANDS.items():
-        if (pair := server_options.of(command)) is not None:
+        if (pair := server_options.for_command(command)) is not None:
             by_option[pair.option].add(" ".join(path))
 
     assert not any("self" in words.split() for words in by_option["--port"] | by_option["--pair-port"])
@@ -189,7 +189,7 @@ def test_a_wrong_port_is_said(server: Told, wiring: Wiring) -> None:
     """A stranger is told from nobody, and neither is asked anything."""
     server.answers = {"/health": (200, b'{"protocol_version": "v1"}')}
     port = server.server_port
-    with pytest.raises(NotAPair, match=f"{port} is no coordination server"):
+    with pytest.raises(NotAServer, match=f"{port} is not a coordination server"):
         dispatch.run("p", ["agents", "stop", "ci", "--port", str(port)], wiring)
     assert [asked.target for asked in server.asked] == ["/health"]
 

@@ -32,6 +32,6 @@ def test_it_is_the_one_that_holds_the_lock(tmp_path: Path) -> None:
 
 def test_nobody_is_ended_where_nobody_lives(tmp_path: Path) -> None:
     """Neither in a folder that is new nor in one that a dead server left."""
-    assert servers.end(tmp_path) is False
+    assert servers.stop(tmp_path) is False
     left(tmp_path, "127.0.0.1-9891", pid=1)
-    assert servers.end(tmp_path) is False
+    assert servers.stop(tmp_path) is False

@@ -13,6 +13,7 @@ from posthouse.cli.options import Selection
 from posthouse.cli.output import Output
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts.registry import Identity, Lifecycle, Record, Runtime, Terminal
+from posthouse.errors import Conflict, NotFound
 
 _MOMENT = "2026-03-13T10:00:00+00:00"
 
@@ -82,7 +83,7 @@ def test_who_a_server_means_is_found_by_its_id_here(
 @pytest.mark.parametrize("path", [("agents", "turn", "status"), ("agents", "single", "turn", "status")])
 def test_an_ambiguous_name_gives_one_command_each(wiring: Wiring, path: tuple[str, ...]) -> None:
     """The person copies a line instead of looking up ids."""
-    with pytest.raises(target.WhichOne) as caught:
+    with pytest.raises(Conflict) as caught:
         target.find(_call(wiring, path, Selection("any", "gpu"), "last", "it's"))
 
     assert str(caught.value).splitlines() == [
@@ -114,15 +115,14 @@ def test_a_command_for_later_means_exactly_one_agent(
     [
         (
             "writre",
-            "no agent is called 'writre'; did you mean writer? "
-            "`p agents list --state all` shows what there is",
+            "no agent is called 'writre'; did you mean writer? `p agents list --state all` lists all agents",
         ),
-        ("xyz", "no agent is called 'xyz'; `p agents list --state all` shows what there is"),
+        ("xyz", "no agent is called 'xyz'; `p agents list --state all` lists all agents"),
     ],
 )
 def test_a_name_that_is_not_there_suggests_near_ones(wiring: Wiring, wanted: str, message: str) -> None:
     """A mistyped name costs one more line."""
-    with pytest.raises(target.NoSuchAgent) as caught:
+    with pytest.raises(NotFound) as caught:
         target.find(_call(wiring, ("agents", "stop"), Selection("any", wanted)))
 
     assert str(caught.value) == message

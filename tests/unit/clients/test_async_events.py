@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from posthouse.clients import async_events
-from posthouse.clients.async_events import events_of
+from posthouse.clients.async_events import open_events
 from posthouse.clients.events import StreamBroken
 from posthouse.testing.peers import answering
 
@@ -30,7 +30,7 @@ def heard(answer: bytes, *, asked: list[bytes] | None = None, since: str | None 
         return answer
 
     async def listen() -> list[str | None]:
-        async with answering(answered) as port, events_of(port, since=since) as stream:
+        async with answering(answered) as port, open_events(port, since=since) as stream:
             return [one and one.kind async for one in stream]
 
     return asyncio.run(listen())
@@ -61,11 +61,11 @@ BROKEN = {
     "a refusal": (b"HTTP/1.1 503 Busy\r\n\r\n{}", "refused its events: HTTP/1.1 503 Busy"),
     "no HTTP": (b"hello\r\n\r\n", "refused its events: hello"),
     "nothing": (b"", "refused its events"),
-    "a part without a length": (OK + b"transfer-encoding: chunked\r\n\r\nzz\r\n", "have no lengths"),
-    "a part without end": (OK + b"transfer-encoding: chunked\r\n\r\nfffffff\r\n", "is no event"),
+    "a part without a length": (OK + b"transfer-encoding: chunked\r\n\r\nzz\r\n", "invalid chunk length"),
+    "a part without end": (OK + b"transfer-encoding: chunked\r\n\r\nfffffff\r\n", "exceeds"),
     "a part that breaks off": (
         OK + b"transfer-encoding: chunked\r\n\r\n5\r\nid",
-        "the stream of events broke",
+        "event stream broken",
     ),
     "no JSON": (OK + b"\r\nid: 1\ndata: {\n\n", "not JSON"),
 }
@@ -85,10 +85,10 @@ def test_a_stream_that_falls_silent_is_broken(monkeypatch: pytest.MonkeyPatch) -
     async def listen() -> None:
         async with (
             answering(lambda _: OK + b"\r\n", stays=True) as port,
-            events_of(port, since=None) as stream,
+            open_events(port, since=None) as stream,
         ):
-            with pytest.raises(StreamBroken, match="nothing came"):
-                await stream.place()
+            with pytest.raises(StreamBroken, match="no data"):
+                await stream.start_position()
 
     asyncio.run(listen())
 
@@ -98,7 +98,7 @@ def test_nobody_there_is_broken_too() -> None:
 
     async def listen() -> None:
         with pytest.raises(StreamBroken):
-            async with events_of(1, since=None):
+            async with open_events(1, since=None):
                 pass
 
     asyncio.run(listen())

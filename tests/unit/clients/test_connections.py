@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from posthouse.clients import connections
-from posthouse.clients.connections import Answer, BadAnswer, Connections
+from posthouse.clients.connections import BadResponse, ConnectionPool, HttpResponse
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 LIMIT_SECONDS = 60.0
@@ -42,10 +42,10 @@ async def _request(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-def with_peer(peer: Peer, scenario: Callable[[Connections], Awaitable[None]]) -> None:
+def with_peer(peer: Peer, scenario: Callable[[ConnectionPool], Awaitable[None]]) -> None:
     async def run() -> None:
         server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
-        made = Connections("127.0.0.1", server.sockets[0].getsockname()[1])
+        made = ConnectionPool("127.0.0.1", server.sockets[0].getsockname()[1])
         async with server:
             await scenario(made)
             made.close()
@@ -53,8 +53,8 @@ def with_peer(peer: Peer, scenario: Callable[[Connections], Awaitable[None]]) ->
     asyncio.run(run())
 
 
-async def ask(made: Connections, method: str = "GET", *, seconds: float = LIMIT_SECONDS) -> Answer:
-    return await made.ask(method, "/x", headers={"accept": "*/*"}, body=None, seconds=seconds)
+async def ask(made: ConnectionPool, method: str = "GET", *, seconds: float = LIMIT_SECONDS) -> HttpResponse:
+    return await made.request(method, "/x", headers={"accept": "*/*"}, body=None, seconds=seconds)
 
 
 def test_one_connection_serves_many_questions() -> None:
@@ -63,8 +63,8 @@ def test_one_connection_serves_many_questions() -> None:
         OK, b"HTTP/1.1 404 Not Found\r\nX-Word: yes\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nn\r\n0\r\n\r\n"
     )
 
-    async def scenario(made: Connections) -> None:
-        assert await ask(made) == Answer(status=200, headers=(("content-length", "2"),), body=b"{}")
+    async def scenario(made: ConnectionPool) -> None:
+        assert await ask(made) == HttpResponse(status=200, headers=(("content-length", "2"),), body=b"{}")
         second = await ask(made)
         assert (second.status, second.header("x-word"), second.body) == (404, "yes", b"n")
 
@@ -77,7 +77,7 @@ def test_a_server_that_closes_after_its_answer_is_connected_to_again() -> None:
     """`Connection: close` is heard."""
     peer = Peer(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", OK)
 
-    async def scenario(made: Connections) -> None:
+    async def scenario(made: ConnectionPool) -> None:
         assert [(await ask(made)).status, (await ask(made)).status] == [200, 200]
 
     with_peer(peer, scenario)
@@ -88,7 +88,7 @@ def test_only_a_look_is_repeated_when_a_kept_connection_was_closed() -> None:
     """A GET that met a closing connection is asked once more; anything else might be done twice."""
     peer = Peer(OK, b"", OK, b"")
 
-    async def scenario(made: Connections) -> None:
+    async def scenario(made: ConnectionPool) -> None:
         await ask(made)
         assert (await ask(made)).status == 200
         with pytest.raises(ConnectionError):
@@ -110,10 +110,10 @@ def test_only_a_look_is_repeated_when_a_kept_connection_was_closed() -> None:
 )
 def test_what_is_no_answer_is_told_apart(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Garbage is neither silence nor an answer, and never grows without end."""
-    monkeypatch.setattr(connections, "MAX_ANSWER_BYTES", 40)
+    monkeypatch.setattr(connections, "MAX_RESPONSE_BYTES", 40)
 
-    async def scenario(made: Connections) -> None:
-        with pytest.raises(BadAnswer):
+    async def scenario(made: ConnectionPool) -> None:
+        with pytest.raises(BadResponse):
             await ask(made)
 
     with_peer(Peer(answer), scenario)
@@ -122,7 +122,7 @@ def test_what_is_no_answer_is_told_apart(answer: bytes, monkeypatch: pytest.Monk
 def test_an_answer_that_breaks_off_is_no_answer() -> None:
     """Half a body is not passed on."""
 
-    async def scenario(made: Connections) -> None:
+    async def scenario(made: ConnectionPool) -> None:
         with pytest.raises(ConnectionError):
             await ask(made)
 
@@ -140,7 +140,7 @@ def test_an_answer_that_breaks_off_is_no_answer() -> None:
 def test_silence_has_an_end() -> None:
     """And what is said too late is not taken for the answer to the next question."""
 
-    async def scenario(made: Connections) -> None:
+    async def scenario(made: ConnectionPool) -> None:
         with pytest.raises(TimeoutError):
             await ask(made, seconds=0.05)
         assert (await ask(made)).status == 200
@@ -153,7 +153,7 @@ def test_a_line_break_in_a_head_is_never_sent() -> None:
 
     async def run() -> None:
         with pytest.raises(ValueError, match="line break"):
-            await Connections("127.0.0.1", 1).ask(
+            await ConnectionPool("127.0.0.1", 1).request(
                 "GET", "/", headers={"x": "a\r\nb: c"}, body=None, seconds=LIMIT_SECONDS
             )
 

@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from posthouse.contracts import identity
+from posthouse.errors import InvalidInput
 
 
 @pytest.mark.parametrize("name", ["gpu", "GPU-1", "0", "a_b", "houmaoish", "houmao1"])
@@ -16,7 +17,7 @@ def test_a_plain_name_may_be_used(name: str) -> None:
 )
 def test_a_name_that_breaks_a_rule_is_refused(name: str) -> None:
     """Anything else, and the reserved prefix, is refused."""
-    with pytest.raises(identity.BadName):
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "bad_name"):
         identity.user_name(name)
 
 
@@ -34,5 +35,5 @@ def test_what_follows_from_a_name() -> None:
 
 def test_an_agent_that_nobody_named_gets_a_name_from_tool_and_role() -> None:
     """The automatic name is canonical, sanitised, and its base has at most 40 characters."""
-    assert identity.automatic("codex", "code review!") == "HOUMAO-codex-code-review"
-    assert len(identity.automatic("codex", "x" * 80)) == len("HOUMAO-") + 40
+    assert identity.generated_name("codex", "code review!") == "HOUMAO-codex-code-review"
+    assert len(identity.generated_name("codex", "x" * 80)) == len("HOUMAO-") + 40

@@ -41,9 +41,9 @@ def test_anything_else_is_refused(body: dict[str, Any]) -> None:
 
 def test_a_turns_prompt_is_trimmed() -> None:
     """What stands around it does not reach the agent; a blank one is refused."""
-    assert wire.TurnOrder.model_validate({"prompt": "  Summarize.\n "}).prompt == "Summarize."
+    assert wire.TurnRequest.model_validate({"prompt": "  Summarize.\n "}).prompt == "Summarize."
     with pytest.raises(ValidationError):
-        wire.TurnOrder.model_validate({"prompt": " \n"})
+        wire.TurnRequest.model_validate({"prompt": " \n"})
 
 
 def test_a_turn_is_named_only_where_there_is_one() -> None:

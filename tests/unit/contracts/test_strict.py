@@ -49,4 +49,4 @@ def test_endless_nesting_is_bad_input(content: bytes) -> None:
     with pytest.raises(ValueError):
         strict.parse(content)
     with pytest.raises(ValueError):
-        strict.decode(content, gh.Roll)
+        strict.decode(content, gh.HostRegistryFile)

@@ -6,16 +6,16 @@ import pytest
 
 from posthouse.events import history
 from posthouse.events.event import BadPosition, Position
-from posthouse.events.history import Past
+from posthouse.events.history import HistoryReader
 from posthouse.events.journal import Journal
-from posthouse.support.rotation import Keep
+from posthouse.support.rotation import Retention
 
-SMALL = Keep(max_bytes=250, backups=2)
+SMALL = Retention(max_bytes=250, backups=2)
 
 
 def told(path: Path, *, after: int = 0) -> list[tuple[int, int]]:
     """Number and content of every event that is kept."""
-    with Past(path, after=after) as reading:
+    with HistoryReader(path, after=after) as reading:
         found = []
         while events := reading.next():
             found += [(event.number, event.fields["count"]) for event in events]
@@ -77,7 +77,7 @@ def test_a_rotation_while_somebody_reads_takes_nothing_away(tmp_path: Path) -> N
     path = tmp_path / "events.jsonl"
     journal = Journal(path, SMALL)
     journal.add("accepted", count=0)
-    with Past(path, after=0) as reading:
+    with HistoryReader(path, after=0) as reading:
         for count in range(1, 30):
             journal.add("accepted", count=count)
         events = reading.next()
@@ -94,9 +94,9 @@ def test_an_id_is_of_one_event_only(tmp_path: Path) -> None:
     (event,) = journal.recent(after=0)
     journal.close()
 
-    assert history.look_up(path, event.position) == (1, True)
+    assert history.locate(path, event.position) == (1, True)
     path.write_bytes(path.read_bytes().replace(b"1", b"2"))
-    assert history.look_up(path, event.position) == (1, False)
+    assert history.locate(path, event.position) == (1, False)
 
 
 @pytest.mark.parametrize(

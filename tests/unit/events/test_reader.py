@@ -9,13 +9,13 @@ import pytest
 from posthouse.events import journal as journals
 from posthouse.events.event import Event, Gap, Position
 from posthouse.events.journal import Journal
-from posthouse.events.reader import OLDEST, ROTATED, UNKNOWN, VANISHED, Reader, Told
-from posthouse.support.rotation import Keep
+from posthouse.events.reader import OLDEST, ROTATED, UNKNOWN, VANISHED, Reader, StreamItem
+from posthouse.support.rotation import Retention
 
 Story = Callable[[Journal], Awaitable[None]]
 
 
-def play(path: Path, story: Story, keep: Keep | None = None) -> None:
+def play(path: Path, story: Story, keep: Retention | None = None) -> None:
     """Run *story* with a journal that is closed at the end."""
 
     async def run() -> None:
@@ -28,15 +28,15 @@ def play(path: Path, story: Story, keep: Keep | None = None) -> None:
     asyncio.run(run())
 
 
-def counts(told: list[Told]) -> list[object]:
+def counts(told: list[StreamItem]) -> list[object]:
     return [one.fields["count"] if isinstance(one, Event) else one for one in told]
 
 
-async def everything(journal: Journal, after: Position | None) -> list[Told]:
+async def everything(journal: Journal, after: Position | None) -> list[StreamItem]:
     """All that a new reader is told at once."""
     reader = Reader(journal, after=after, disk=asyncio.Semaphore(2))
-    told: list[Told] = []
-    while part := await reader.look():
+    told: list[StreamItem] = []
+    while part := await reader.poll():
         told += part
     reader.close()
     return told
@@ -95,7 +95,7 @@ def test_memory_and_disk_join_without_a_seam(tmp_path: Path, monkeypatch: pytest
         for number, position in enumerate(positions):
             assert counts(await everything(journal, position)) == list(range(number + 1, 40))
 
-    play(tmp_path / "e", story, Keep(max_bytes=400, backups=40))
+    play(tmp_path / "e", story, Retention(max_bytes=400, backups=40))
 
 
 def test_what_was_rotated_away_is_a_declared_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_what_was_rotated_away_is_a_declared_gap(tmp_path: Path, monkeypatch: py
         assert counts(rest) == list(range(30 - len(rest), 30))
         assert await everything(journal, Position.parse(str(gap.position))) == rest
 
-    play(tmp_path / "e", story, Keep(max_bytes=200, backups=2))
+    play(tmp_path / "e", story, Retention(max_bytes=200, backups=2))
 
 
 @pytest.mark.parametrize("strange", ["1-00000000", "99-0f3a9c1e", "99-end"])

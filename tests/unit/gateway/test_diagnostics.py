@@ -11,7 +11,13 @@ import pytest
 
 from posthouse.contracts.gateway_files import DiagnosticLogging
 from posthouse.gateway import diagnostics
-from posthouse.gateway.diagnostics import DiagnosticLog, Diagnostics, NoDiagnostics, open_diagnostics, safe
+from posthouse.gateway.diagnostics import (
+    DiagnosticLog,
+    Diagnostics,
+    NoDiagnostics,
+    open_diagnostics,
+    redacted,
+)
 from posthouse.gateway.http import diagnostics as diagnostics_http
 from posthouse.support.rotation import parts
 
@@ -57,7 +63,7 @@ def test_what_is_named_like_a_secret_is_dropped_at_any_depth(name: str) -> None:
     """By name, or by the end of the name, whatever its case."""
     value = {name: "x", f"my_{name}": "x", "kept": {"inner": [{name: "x", "ok": 1}]}}
 
-    assert safe(value) == {"kept": {"inner": [{"ok": 1}]}}
+    assert redacted(value) == {"kept": {"inner": [{"ok": 1}]}}
 
 
 def test_an_entry_is_of_bounded_size() -> None:
@@ -66,7 +72,7 @@ def test_an_entry_is_of_bounded_size() -> None:
     for _ in range(50):
         deep = {"deeper": deep}
 
-    told = safe({"text": "x" * 10_000, "many": list(range(1000)), "deep": deep})
+    told = redacted({"text": "x" * 10_000, "many": list(range(1000)), "deep": deep})
 
     assert len(json.dumps(told)) < 1000
     assert told["deep"] == {"deeper": {"deeper": {"deeper": {"deeper": "…"}}}}

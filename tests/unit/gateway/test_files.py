@@ -70,7 +70,7 @@ def test_changes_that_come_together_are_written_once(made_session: Session) -> N
 
     async def story() -> None:
         for depth in range(1000):
-            files.changed(partial(status, depth))
+            files.publish_soon(partial(status, depth))
         assert (root / "state.json").stat().st_ino == before
         async with asyncio.timeout(5):
             while (root / "state.json").stat().st_ino == before:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from posthouse.agent.adapter import Prompt, PromptFailed
-from posthouse.gateway.pending_turn import Beginning
+from posthouse.gateway.pending_turn import PendingTurn
 from posthouse.gateway.slot import Slot
 from posthouse.testing.gateway import FakeAgent
 
@@ -18,10 +18,10 @@ def test_a_turn_that_begins_after_the_interrupt_is_interrupted() -> None:
         agent.appear()
         agent.hold()
         async with slot.work("a request"):
-            interrupting = asyncio.create_task(Beginning(agent, slot).interrupt())
+            interrupting = asyncio.create_task(PendingTurn(agent, slot).interrupt())
             await asyncio.sleep(0)
             assert not interrupting.done()
-            turn = asyncio.create_task(agent.carry_out(Prompt(text="long")))
+            turn = asyncio.create_task(agent.execute(Prompt(text="long")))
             with pytest.raises(PromptFailed):
                 await turn
             return await interrupting, len(agent.received)
@@ -37,10 +37,10 @@ def test_work_that_ends_without_a_turn_leaves_the_next_one_alone() -> None:
         agent.appear()
         agent.hold()
         async with slot.work("the first"):
-            interrupting = asyncio.create_task(Beginning(agent, slot).interrupt())
+            interrupting = asyncio.create_task(PendingTurn(agent, slot).interrupt())
             await asyncio.sleep(0)
         async with slot.work("the second"):
-            turn = asyncio.create_task(agent.carry_out(Prompt(text="next")))
+            turn = asyncio.create_task(agent.execute(Prompt(text="next")))
             was_interrupted = await interrupting
             still_runs = not turn.done()
             agent.let_go()

@@ -12,11 +12,10 @@ from pydantic import TypeAdapter
 
 from posthouse.agent.adapter import AgentBusy
 from posthouse.contracts.gateway_http import ReconciliationRequest, Request
+from posthouse.errors import Conflict
 from posthouse.gateway.http import app
-from posthouse.gateway.reconciliation import OtherEpoch
 from posthouse.gateway.service import Gateway
-from posthouse.gateway.worker import STRAY
-from posthouse.queue import NothingToDecide
+from posthouse.gateway.worker import AGENT_REPLACED
 from posthouse.queue.epochs import DISCARDED
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent, call
@@ -181,7 +180,7 @@ def test_a_request_that_slipped_in_for_the_old_agent_is_failed(
 
     asyncio.run(story())
 
-    assert rows(made_session) == [("failed", 1, STRAY), ("completed", 2, None)]
+    assert rows(made_session) == [("failed", 1, AGENT_REPLACED), ("completed", 2, None)]
 
 
 def test_a_decision_is_about_the_agent_that_was_looked_at(opened: Opener, until: Until) -> None:
@@ -190,10 +189,10 @@ def test_a_decision_is_about_the_agent_that_was_looked_at(opened: Opener, until:
     async def story() -> None:
         made = agent()
         async with opened(made) as gateway:
-            with pytest.raises(NothingToDecide):
+            with pytest.raises(Conflict, check=lambda error: error.code == "nothing_to_decide"):
                 await gateway.reconcile(decision("discard"))
             await replaced(made, gateway, until)
-            with pytest.raises(OtherEpoch):
+            with pytest.raises(Conflict, match="the decision is about epoch 1"):
                 await gateway.reconcile(decision("discard", epoch=1))
             assert gateway.status().queue_depth == 1
 

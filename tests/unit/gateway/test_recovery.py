@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from posthouse.agent.adapter import Ending
+from posthouse.agent.adapter import PromptResult
 from posthouse.contracts.gateway_http import Request
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
@@ -84,10 +84,10 @@ def test_a_left_turn_whose_files_are_bad_ends_as_unknown_and_the_others_are_sett
 ) -> None:
     """An agent can write into the folder of its turn."""
 
-    async def bad(turn_id: str) -> Ending | None:
+    async def bad(turn_id: str) -> PromptResult | None:
         if turn_id == "turn-0":
             raise BadTurnRecord("run.json can't be used")
-        return Ending(outcome="completed")
+        return PromptResult(outcome="completed")
 
     async def story() -> None:
         first, second = agent(), agent()
@@ -97,7 +97,7 @@ def test_a_left_turn_whose_files_are_bad_ends_as_unknown_and_the_others_are_sett
             await until(lambda: len(first.received) == 1)
         with sqlite3.connect(made_session.gateway_root / "queue.sqlite") as connection:
             connection.execute("INSERT INTO posthouse_turns (request_id, turn_id) VALUES ('other', 'turn-1')")
-        monkeypatch.setattr(second, "end_of", bad)
+        monkeypatch.setattr(second, "turn_result", bad)
         async with opened(second) as gateway:
             await gateway.submit(prompt("next"))
             await until(lambda: is_at_rest(gateway))
@@ -168,7 +168,7 @@ def test_a_queue_that_was_set_aside_is_said_aloud(opened: Opener, made_session: 
         kept.name,
         "file is not a database",
     )
-    assert "the queue could not be read and was set aside" in (root / "logs/gateway.log").read_text()
+    assert "the queue was unreadable and was set aside" in (root / "logs/gateway.log").read_text()
 
 
 def test_what_ran_when_the_last_gateway_died_is_told(opened: Opener, made_session: Session) -> None:

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from posthouse.events.journal import KEEP, Journal, read_events
+from posthouse.events.journal import EVENT_RETENTION, Journal, read_events
 from posthouse.gateway import retention
 from posthouse.gateway.retention import Pruner
-from posthouse.queue import Limits, Request, Result, open_queue
+from posthouse.queue import ExecutionResult, Request, RetentionLimits, open_queue
 from posthouse.support.process_log import close_log, open_log
-from posthouse.support.rotation import Keep, RotatingFile
+from posthouse.support.rotation import Retention, RotatingFile
 
 
 def test_events_are_read_from_all_parts_in_order(tmp_path: Path) -> None:
     """Readers see one history, whatever the number of files, and no broken line."""
     path = tmp_path / "events.jsonl"
-    journal = Journal(path, Keep(max_bytes=60, backups=3))
+    journal = Journal(path, Retention(max_bytes=60, backups=3))
     for number in range(6):
         journal.add("accepted", number=number)
     journal.close()
@@ -59,7 +59,7 @@ def test_a_disk_that_refuses_loses_events_and_says_how_many(
 def test_the_running_log_rotates(tmp_path: Path) -> None:
     """People still tail the same name."""
     path = tmp_path / "gateway.log"
-    log = open_log(path, keep=Keep(max_bytes=50, backups=1))
+    log = open_log(path, retention=Retention(max_bytes=50, backups=1))
     for number in range(5):
         log.info("line", extra={"number": number})
     close_log(log)
@@ -72,12 +72,14 @@ def test_history_is_pruned_at_the_start_and_from_time_to_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing ticks: requests themselves are the clock."""
-    monkeypatch.setattr(retention, "_LOOK_EVERY", 3)
-    monkeypatch.setattr(retention, "_BREATH_SECONDS", 0)
+    monkeypatch.setattr(retention, "_PRUNE_EVERY", 3)
+    monkeypatch.setattr(retention, "_PAUSE_SECONDS", 0)
     started: list[int] = []
 
     async def story() -> None:
-        queue = await open_queue(tmp_path / "queue.sqlite", limits=Limits(max_finished=2, min_finished=1))
+        queue = await open_queue(
+            tmp_path / "queue.sqlite", limits=RetentionLimits(max_finished=2, min_finished=1)
+        )
         tasks: list[asyncio.Task[None]] = []
 
         def spawn(work: Coroutine[Any, Any, None]) -> None:
@@ -89,8 +91,8 @@ def test_history_is_pruned_at_the_start_and_from_time_to_time(
         assert len(tasks) == 1
         for _ in range(5):
             made = await queue.put(Request(kind="interrupt", payload={}, epoch=1), start=True)
-            await queue.finish(made.request_id, Result(state="completed"))
-            pruner.one_finished()
+            await queue.finish(made.request_id, ExecutionResult(state="completed"))
+            pruner.count_finished()
         await asyncio.gather(*tasks)
         started.append(len(tasks))
         await queue.close()
@@ -102,6 +104,6 @@ def test_history_is_pruned_at_the_start_and_from_time_to_time(
 
 def test_the_limits_have_room_for_what_the_queue_remembers() -> None:
     """The event log reaches at least as far back as the rows do, at three events of 300 bytes a request."""
-    total = KEEP.max_bytes * (KEEP.backups + 1)
+    total = EVENT_RETENTION.max_bytes * (EVENT_RETENTION.backups + 1)
 
-    assert total > Limits().max_finished * 3 * 300
+    assert total > RetentionLimits().max_finished * 3 * 300

@@ -12,12 +12,11 @@ from pydantic import TypeAdapter
 
 from posthouse.agent.adapter import AgentBusy, Prompt, PromptFailed
 from posthouse.contracts.gateway_http import Request
-from posthouse.gateway.instance_tracker import AgentUnavailable, ReconciliationRequired
-from posthouse.gateway.intake import InvalidExecution
+from posthouse.errors import Conflict, InvalidInput, Unavailable
 from posthouse.gateway.receipts import view
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.worker import STOPPED
-from posthouse.queue import Filter
+from posthouse.queue import ReceiptFilter
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
 from posthouse.testing.running_gateways import is_at_rest
@@ -229,7 +228,7 @@ def test_an_agent_that_is_not_there_gets_no_requests(opened: Opener, made_sessio
         made = FakeAgent()
         made.vanish("its tmux session ended")
         async with opened(made) as gateway:
-            with pytest.raises(AgentUnavailable, match="its tmux session ended"):
+            with pytest.raises(Unavailable, match="its tmux session ended"):
                 await gateway.submit(prompt("hello"))
 
     asyncio.run(story())
@@ -249,8 +248,9 @@ def test_a_replaced_agent_gets_no_requests_until_somebody_decides(
             await gateway.submit(prompt("old"))
             made.appear("stranger", is_known=False)
             await until(lambda: gateway.status().request_admission == "blocked_reconciliation")
-            with pytest.raises(ReconciliationRequired):
+            with pytest.raises(Conflict, match="was replaced") as refused:
                 await gateway.submit(prompt("new"))
+            assert refused.value.code == "blocked_reconciliation"
 
         assert made.received == []
 
@@ -283,7 +283,7 @@ def test_a_tui_can_not_change_its_model_for_one_prompt(opened: Opener) -> None:
 
     async def story() -> None:
         async with opened(agent(is_headless=False)) as gateway:
-            with pytest.raises(InvalidExecution):
+            with pytest.raises(InvalidInput, match="execution is for headless agents"):
                 await gateway.submit(prompt("hello", execution={"model": {"name": "m"}}))
 
     asyncio.run(story())
@@ -377,9 +377,9 @@ def test_no_prompt_is_in_log_or_events(opened: Opener, until: Until, made_sessio
         ("submit_prompt", '{"prompt": 7}', "payload_json is not a prompt's"),
         ("submit_prompt", '{"prompt": "x", "chat_session": 7}', "payload_json is not a prompt's"),
         ("submit_prompt", '{"prompt": "\\ud800"}', "payload_json has a prompt that is not Unicode"),
-        ("submit_prompt", '{"prompt": "/new", "turn_id": [1]}', "payload_json has a turn_id that is none"),
-        ("submit_prompt", '{"prompt": "x", "turn_id": "../x"}', "payload_json has a turn_id that is none"),
-        ("submit_prompt", '{"prompt": "x", "turn_id": "\\ud800"}', "payload_json has a turn_id that is none"),
+        ("submit_prompt", '{"prompt": "/new", "turn_id": [1]}', "payload_json has an invalid turn_id"),
+        ("submit_prompt", '{"prompt": "x", "turn_id": "../x"}', "payload_json has an invalid turn_id"),
+        ("submit_prompt", '{"prompt": "x", "turn_id": "\\ud800"}', "payload_json has an invalid turn_id"),
     ],
 )
 def test_a_row_that_can_not_be_carried_out_fails_with_its_reason(
@@ -408,7 +408,7 @@ def test_a_row_that_can_not_be_carried_out_fails_with_its_reason(
         made = agent()
         async with opened(made) as gateway:
             await until(lambda: texts(made) == ["/clear", "/new"] and is_at_rest(gateway))
-            page = await gateway.book.read("gwreq-1", until=None, wait_seconds=0)
+            page = await gateway.receipts.read("gwreq-1", until=None, wait_seconds=0)
             assert page.state == "failed"
             assert (await gateway.operations.readiness()).ready
 
@@ -439,7 +439,7 @@ def test_a_row_for_no_instance_fails_with_its_reason(
         async with opened(made) as gateway:
             await gateway.submit(prompt("after"))
             await until(lambda: texts(made) == ["after"] and is_at_rest(gateway))
-            shown = view.page(await gateway.book.page(Filter(limit=10)))
+            shown = view.page(await gateway.receipts.page(ReceiptFilter(limit=10)))
             assert [one.state for one in shown.requests] == ["completed", "failed"]
             assert (await gateway.operations.readiness()).background_failures == ()
 
@@ -485,7 +485,7 @@ def test_a_bad_stage_keeps_no_gateway_from_starting(
         async with opened(agent(is_headless=is_headless)) as gateway:
             await gateway.submit(prompt("after"))
             await until(lambda: is_at_rest(gateway))
-            shown = view.page(await gateway.book.page(Filter(limit=10)))
+            shown = view.page(await gateway.receipts.page(ReceiptFilter(limit=10)))
             shown.model_dump_json()
             assert len(shown.requests) == 2
 

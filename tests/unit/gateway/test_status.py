@@ -2,9 +2,9 @@
 
 import pytest
 
-from posthouse.agent.adapter import Standing
+from posthouse.agent.adapter import AgentStatus
 from posthouse.contracts.gateway_files import Attach, BackendMetadata
-from posthouse.gateway.status import Binding, Facts, derive
+from posthouse.gateway.status import Binding, StatusFacts, derive
 from posthouse.queue import Counts, Instance
 
 ATTACH = Attach(
@@ -14,8 +14,8 @@ ATTACH = Attach(
     working_directory="/w",
     backend_metadata=BackendMetadata(tool="scripted"),
 )
-GONE = Standing(connectivity="unavailable", eligibility="unknown", detail="ended")
-THERE = Standing(connectivity="connected", eligibility="ready", instance_id="two")
+GONE = AgentStatus(connectivity="unavailable", eligibility="unknown", detail="ended")
+THERE = AgentStatus(connectivity="connected", eligibility="ready", instance_id="two")
 NOTHING = Counts()
 DETACHED = Binding(host="127.0.0.1", port=43123)
 FIRST = Instance(epoch=1, instance_id="two", is_decided=True)
@@ -33,17 +33,17 @@ ADMISSION = {
 
 
 def facts(
-    standing: Standing = THERE,
+    standing: AgentStatus = THERE,
     instance: Instance | None = FIRST,
     *,
     counts: Counts = NOTHING,
     is_executing: bool = False,
     binding: Binding = DETACHED,
-) -> Facts:
-    return Facts(
+) -> StatusFacts:
+    return StatusFacts(
         attach=ATTACH,
         binding=binding,
-        standing=standing,
+        agent=standing,
         instance=instance,
         counts=counts,
         is_executing=is_executing,
@@ -52,7 +52,7 @@ def facts(
 
 @pytest.mark.parametrize(("standing", "instance", "expected"), ADMISSION.values(), ids=ADMISSION.keys())
 def test_admission_follows_from_the_agent(
-    standing: Standing, instance: Instance | None, expected: tuple[str, str, str]
+    standing: AgentStatus, instance: Instance | None, expected: tuple[str, str, str]
 ) -> None:
     """Connectivity, recovery and admission agree, and only a decided agent gets work."""
     status = derive(facts(standing, instance))

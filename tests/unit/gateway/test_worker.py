@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from posthouse.events.journal import Journal
-from posthouse.gateway.receipts.service import ReceiptBook
+from posthouse.gateway.receipts.service import ReceiptService
 from posthouse.gateway.slot import Slot
 from posthouse.gateway.worker import Worker
-from posthouse.queue import Counts, Finished, Instance, Queue, Request, Result, open_queue
+from posthouse.queue import Counts, ExecutionResult, Finished, Instance, Queue, Request, open_queue
 from posthouse.testing.gateway import FakeAgent
 
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -28,8 +28,8 @@ def _worker(
         journal,
         log,
         slot=Slot(),
-        carry_out=lambda _, prompt: agent.carry_out(prompt),
-        book=ReceiptBook(queue, agent, journal, log, on_finished=lambda _: None),
+        carry_out=lambda _, prompt: agent.execute(prompt),
+        receipts=ReceiptService(queue, agent, journal, log, on_finished=lambda _: None),
         open_instance=instance,
         on_change=lambda: None,
     )
@@ -79,7 +79,7 @@ def test_a_stop_waits_until_an_end_that_is_written_is_told(
         worker = _worker(queue, agent, journal, lambda: Instance(epoch=1, instance_id="one", is_decided=True))
         is_written, may_go_on, finish = asyncio.Event(), asyncio.Event(), queue.finish
 
-        async def held(request_id: str, result: Result) -> Finished | None:
+        async def held(request_id: str, result: ExecutionResult) -> Finished | None:
             finished = await finish(request_id, result)
             is_written.set()
             await may_go_on.wait()

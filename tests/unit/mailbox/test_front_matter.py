@@ -190,11 +190,11 @@ def _bomb() -> str:
     [
         (b"", "no front matter"),
         (b"---\nsubject: x\n", "no front matter"),
-        (b"---\n---\n", "no protocol_version|no mapping"),
+        (b"---\n---\n", "no protocol_version|not a mapping"),
         (b"---\n\xff\n---\n", "not UTF-8"),
         (f"---\n{_bomb()}\n---\n".encode(), "alias"),
         (b"---\na: " + b"[" * 500 + b"]" * 500 + b"\n---\n", "nested"),
-        (b"---\n- 1\n---\n", "no mapping"),
+        (b"---\n- 1\n---\n", "not a mapping"),
         (b"---\n!!python/object:os.system x\n---\n", "not YAML"),
         (b"---\n" + b"x" * (1 << 21) + b"\n---\n", "longer than"),
     ],

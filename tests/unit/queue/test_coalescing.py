@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from posthouse.queue import Claim, Coalesced, Counts, Request, Result, Row, open_queue
-from posthouse.queue.coalescing import Plan, action_of, plan
+from posthouse.queue import Claim, Coalesced, Counts, ExecutionResult, QueuedRequest, Request, open_queue
+from posthouse.queue.coalescing import CoalescingPlan, action_of, plan
 
 
-def row(sequence: int, words: str, *, epoch: int = 1) -> Row:
+def row(sequence: int, words: str, *, epoch: int = 1) -> QueuedRequest:
     """`interrupt`, `mail …` for a notifier's prompt, or a prompt."""
     kind = (
         words
@@ -21,7 +21,7 @@ def row(sequence: int, words: str, *, epoch: int = 1) -> Row:
         if words.startswith("mail ")
         else "submit_prompt"
     )
-    return Row(
+    return QueuedRequest(
         sequence=sequence,
         request_id=f"r{sequence}",
         kind=kind,
@@ -32,7 +32,7 @@ def row(sequence: int, words: str, *, epoch: int = 1) -> Row:
     )
 
 
-def told(planned: Plan | None) -> tuple[list[int], list[tuple[int, int]]]:
+def told(planned: CoalescingPlan | None) -> tuple[list[int], list[tuple[int, int]]]:
     """What is carried out, in order; and what is superseded by what."""
     assert planned is not None
     return (
@@ -124,7 +124,7 @@ def test_coalesced_rows_are_ended_in_the_step_that_takes_the_next(tmp_path: Path
         assert first is not None
         taken = await queue.claim(first.request_id)
         assert queue.counts == Counts(accepted=1, running=1)
-        await queue.finish(first.request_id, Result(state="completed"))
+        await queue.finish(first.request_id, ExecutionResult(state="completed"))
         second = await queue.next()
         assert second is not None
         last = await queue.claim(second.request_id)

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from posthouse.queue import DIED_RUNNING, Counts, NothingToDecide, QueueFull, Request, Result, open_queue
+from posthouse.errors import Conflict
+from posthouse.queue import DIED_RUNNING, Counts, ExecutionResult, QueueFull, Request, open_queue
 from posthouse.queue.epochs import DISCARDED
 from posthouse.queue.sqlite import SqliteQueue
 
@@ -128,7 +129,7 @@ class Machine(RuleBasedStateMachine):
             assert self.run(self.queue.release(one.request_id))
         else:
             one.error = "no" if how == "failed" else None
-            assert self.run(self.queue.finish(one.request_id, Result(state=how, error=one.error)))
+            assert self.run(self.queue.finish(one.request_id, ExecutionResult(state=how, error=one.error)))
         one.state = how
 
     @precondition(lambda self: self.of("accepted"))
@@ -144,7 +145,7 @@ class Machine(RuleBasedStateMachine):
         self.run(self.queue.close())
         self.queue = self.run(open_queue(self.path, max_waiting=MAX_WAITING))
         running = self.of("running")
-        assert [one.request_id for one in self.queue.found.failed] == [one.request_id for one in running]
+        assert [one.request_id for one in self.queue.recovery.failed] == [one.request_id for one in running]
         for one in running:
             one.state, one.error = "failed", DIED_RUNNING
 
@@ -159,7 +160,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.is_decided)
     @rule(choice=CHOICES)
     def decide_once_too_often(self, choice: Literal["replay", "discard"]) -> None:
-        with pytest.raises(NothingToDecide):
+        with pytest.raises(Conflict, check=lambda error: error.code == "nothing_to_decide"):
             self.run(self.queue.decide(choice))
 
     @precondition(lambda self: not self.is_decided)

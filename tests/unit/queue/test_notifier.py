@@ -43,7 +43,7 @@ def test_settings_are_there_from_the_first_moment_and_stay(tmp_path: Path) -> No
 
     async def first(queue: Queue) -> Settings:
         settings, _ = await queue.notifier.load()
-        await queue.notifier.keep(kept)
+        await queue.notifier.save_settings(kept)
         return settings
 
     async def second(queue: Queue) -> tuple[Settings, Settings]:
@@ -61,9 +61,9 @@ def test_a_wake_up_and_its_row_are_one(tmp_path: Path) -> None:
 
     async def work(queue: Queue) -> Any:
         request = Request(kind="mail_notifier_prompt", payload={"prompt": "mail"}, epoch=1)
-        accepted = [await queue.notifier.record(_POLL, request) for _ in range(2)]
+        accepted = [await queue.notifier.record_poll(_POLL, request) for _ in range(2)]
         _, past = await queue.notifier.load()
-        wakes = await queue.notifier.wakes(("m", "other"))
+        wakes = await queue.notifier.wake_records(("m", "other"))
         row = await queue.next()
         return accepted, past, wakes, row
 
@@ -80,7 +80,7 @@ def test_a_poll_without_a_request_only_leaves_its_row(tmp_path: Path) -> None:
 
     async def work(queue: Queue) -> Any:
         poll = replace(_POLL, outcome="poll_error", error="the disk is full")
-        accepted = await queue.notifier.record(poll)
+        accepted = await queue.notifier.record_poll(poll)
         _, past = await queue.notifier.load()
         return accepted, past.last_error, past.last_notification_at_utc, await queue.next()
 
@@ -91,11 +91,11 @@ def test_our_own_settings_and_what_the_operator_was_told(tmp_path: Path) -> None
     """The wake rule and the notes to the operator are kept."""
 
     async def work(queue: Queue) -> Any:
-        rules = [await queue.notifier.rule()]
-        await queue.notifier.keep_rule(WakeRule(wake="immediate", backoff_max_seconds=5))
-        rules.append(await queue.notifier.rule())
-        await queue.notifier.record(_POLL, Request(kind="mail_notifier_prompt", payload={}, epoch=1))
-        await queue.notifier.noted(("m",))
-        return rules, (await queue.notifier.wakes(("m",)))["m"].is_noted
+        rules = [await queue.notifier.wake_rule()]
+        await queue.notifier.save_wake_rule(WakeRule(wake="immediate", backoff_max_seconds=5))
+        rules.append(await queue.notifier.wake_rule())
+        await queue.notifier.record_poll(_POLL, Request(kind="mail_notifier_prompt", payload={}, epoch=1))
+        await queue.notifier.record_operator_notes(("m",))
+        return rules, (await queue.notifier.wake_records(("m",)))["m"].is_noted
 
     assert _run(tmp_path, work) == ([WakeRule(), WakeRule(wake="immediate", backoff_max_seconds=5)], True)

@@ -42,7 +42,7 @@ def test_a_broken_queue_is_set_aside_and_a_new_one_begun(tmp_path: Path, damage:
         queue = await open_queue(path)
         assert (await queue.put(REQUEST)).depth == 1
         await queue.close()
-        return queue.found.set_aside
+        return queue.recovery.set_aside
 
     aside = asyncio.run(story())
 
@@ -99,7 +99,7 @@ def test_a_healthy_queue_is_kept_whatever_its_reader_left(tmp_path: Path) -> Non
     async def story() -> tuple[Counts, SetAside | None]:
         queue = await open_queue(path)
         await queue.close()
-        return queue.counts, queue.found.set_aside
+        return queue.counts, queue.recovery.set_aside
 
     assert asyncio.run(story()) == (Counts(accepted=50), None)
     reader.close()

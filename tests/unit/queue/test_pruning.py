@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.queue import Limits, Queue, Request, Result, open_queue
+from posthouse.queue import ExecutionResult, Queue, Request, RetentionLimits, open_queue
 from posthouse.support import clock
 
 OLD = "2020-01-01T00:00:00+00:00"
@@ -20,7 +20,7 @@ async def finish_some(queue: Queue, count: int) -> list[str]:
             for _ in range(count)
         ]
     )
-    await asyncio.gather(*[queue.finish(one.request_id, Result(state="completed")) for one in made])
+    await asyncio.gather(*[queue.finish(one.request_id, ExecutionResult(state="completed")) for one in made])
     return [one.request_id for one in made]
 
 
@@ -40,14 +40,14 @@ def age(path: Path, ids: list[str]) -> None:
 @pytest.mark.parametrize(
     ("limits", "kept"),
     [
-        (Limits(max_finished=4, min_finished=1), slice(6, None)),
-        (Limits(max_finished=100, min_finished=1), slice(5, None)),
-        (Limits(max_finished=100, min_finished=8), slice(2, None)),
-        (Limits(max_finished=100, min_finished=1, max_age=timedelta(days=36500)), slice(0, None)),
+        (RetentionLimits(max_finished=4, min_finished=1), slice(6, None)),
+        (RetentionLimits(max_finished=100, min_finished=1), slice(5, None)),
+        (RetentionLimits(max_finished=100, min_finished=8), slice(2, None)),
+        (RetentionLimits(max_finished=100, min_finished=1, max_age=timedelta(days=36500)), slice(0, None)),
     ],
     ids=["by count", "by age", "whatever its age, when it is among the newest", "within both"],
 )
-def test_finished_requests_go_by_count_and_age(tmp_path: Path, limits: Limits, kept: slice) -> None:
+def test_finished_requests_go_by_count_and_age(tmp_path: Path, limits: RetentionLimits, kept: slice) -> None:
     """Of ten finished requests, five of them old, those within the limits stay, in both our tables."""
     path = tmp_path / "queue.sqlite"
 
@@ -71,7 +71,7 @@ def test_what_waits_or_runs_is_never_pruned(tmp_path: Path) -> None:
     path = tmp_path / "queue.sqlite"
 
     async def story() -> list[str]:
-        queue = await open_queue(path, limits=Limits(max_finished=1, min_finished=1))
+        queue = await open_queue(path, limits=RetentionLimits(max_finished=1, min_finished=1))
         waiting = await queue.put(Request(kind="submit_prompt", payload={}, epoch=1))
         running = await queue.put(Request(kind="submit_prompt", payload={}, epoch=1), start=True)
         made = await finish_some(queue, 5)
@@ -89,7 +89,7 @@ def test_pruning_goes_in_small_steps_and_the_file_shrinks(tmp_path: Path) -> Non
     steps: list[int] = []
 
     async def story() -> int:
-        queue = await open_queue(path, limits=Limits(max_finished=1, min_finished=1))
+        queue = await open_queue(path, limits=RetentionLimits(max_finished=1, min_finished=1))
         await finish_some(queue, 500)
         while dropped := await queue.prune():
             steps.append(dropped)
@@ -105,14 +105,16 @@ def test_pruning_goes_in_small_steps_and_the_file_shrinks(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("limits", "kept"),
     [
-        (Limits(max_audit=3, min_audit=1), 3),
-        (Limits(max_audit=100, min_audit=1), 5),
-        (Limits(max_audit=100, min_audit=8), 8),
-        (Limits(max_audit=100, min_audit=1, max_age=timedelta(days=36500)), 10),
+        (RetentionLimits(max_audit=3, min_audit=1), 3),
+        (RetentionLimits(max_audit=100, min_audit=1), 5),
+        (RetentionLimits(max_audit=100, min_audit=8), 8),
+        (RetentionLimits(max_audit=100, min_audit=1, max_age=timedelta(days=36500)), 10),
     ],
     ids=["by count", "by age", "whatever its age, when it is among the newest", "within both"],
 )
-def test_the_notifiers_audit_goes_by_count_and_age(tmp_path: Path, limits: Limits, kept: int) -> None:
+def test_the_notifiers_audit_goes_by_count_and_age(
+    tmp_path: Path, limits: RetentionLimits, kept: int
+) -> None:
     """Of ten rows, the first five old, the newest within the limits stay."""
     path = tmp_path / "queue.sqlite"
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Conflict
 from posthouse.queue import (
     Claim,
     Counts,
-    Decided,
+    EpochDecision,
+    ExecutionResult,
     Finished,
     Instance,
-    LeftTurn,
-    NothingToDecide,
     Queue,
     QueueFull,
     QueueUnavailable,
     Request,
-    Result,
+    UnfinishedTurn,
     open_queue,
 )
 
@@ -108,10 +108,10 @@ def test_only_what_runs_can_be_finished(opened: Opener) -> None:
 
     async def story(queue: Queue) -> None:
         accepted = await queue.put(prompt("one"))
-        early = await queue.finish(accepted.request_id, Result(state="completed"))
+        early = await queue.finish(accepted.request_id, ExecutionResult(state="completed"))
         await queue.claim(accepted.request_id)
-        ended = await queue.finish(accepted.request_id, Result(state="failed", error="no"))
-        again = await queue.finish(accepted.request_id, Result(state="completed"))
+        ended = await queue.finish(accepted.request_id, ExecutionResult(state="failed", error="no"))
+        again = await queue.finish(accepted.request_id, ExecutionResult(state="completed"))
 
         failed = Finished(request_id=accepted.request_id, state="failed", error="no", result=None)
         assert (early, ended, again) == (None, failed, None)
@@ -147,7 +147,7 @@ def test_what_ran_when_the_gateway_died_is_failed_and_never_repeated(opened: Ope
     async def after(queue: Queue) -> None:
         assert queue.counts == Counts(accepted=1, running=0)
         assert await next_prompt(queue) == ("second", 1)
-        assert [one.state for one in queue.found.failed] == ["failed"]
+        assert [one.state for one in queue.recovery.failed] == ["failed"]
 
     run(opened, before)
     run(opened, after)
@@ -181,7 +181,7 @@ def test_a_request_that_starts_at_once_is_never_given_out(opened: Opener) -> Non
 
         assert await queue.next() is None
         assert queue.counts == Counts(accepted=0, running=1)
-        assert await queue.finish(accepted.request_id, Result(state="completed"))
+        assert await queue.finish(accepted.request_id, ExecutionResult(state="completed"))
 
     run(opened, story)
 
@@ -222,7 +222,7 @@ def test_a_full_queue_refuses_what_would_wait_and_takes_it_later(opened: Opener)
 
 def test_the_first_instance_is_decided_and_a_stranger_is_not(opened: Opener) -> None:
     """The epoch moves only with the instance, survives restarts, and a new one waits for a decision."""
-    seen: list[tuple[Instance, Decided | None]] = []
+    seen: list[tuple[Instance, EpochDecision | None]] = []
 
     async def first_life(queue: Queue) -> None:
         assert await queue.latest_instance() is None
@@ -307,7 +307,7 @@ def test_discard_fails_old_work_and_leaves_alone_what_runs(opened: Opener) -> No
         assert len(decided.request_ids) == 2
         assert decided.error is not None
         assert queue.counts == Counts(accepted=0, running=1)
-        assert await queue.finish(running, Result(state="completed")) is not None
+        assert await queue.finish(running, ExecutionResult(state="completed")) is not None
         assert (await queue.put(prompt("new", epoch=2))).depth == 1
 
     async def after(queue: Queue) -> None:
@@ -322,14 +322,14 @@ def test_there_is_nothing_to_decide_twice(opened: Opener) -> None:
     """Whoever comes second is told, and changes nothing."""
 
     async def story(queue: Queue) -> None:
-        with pytest.raises(NothingToDecide):
+        with pytest.raises(Conflict, check=lambda error: error.code == "nothing_to_decide"):
             await queue.decide("discard")
         await queue.observe("one", is_known=True)
-        with pytest.raises(NothingToDecide):
+        with pytest.raises(Conflict, check=lambda error: error.code == "nothing_to_decide"):
             await queue.decide("discard")
         await queue.observe("two", is_known=False)
         await queue.decide("replay")
-        with pytest.raises(NothingToDecide):
+        with pytest.raises(Conflict, check=lambda error: error.code == "nothing_to_decide"):
             await queue.decide("discard")
 
     run(opened, story)
@@ -344,22 +344,22 @@ def test_a_turn_whose_gateway_went_away_is_found_again(opened: Opener) -> None:
             accepted = await queue.put(prompt(turn_id))
             await queue.claim(accepted.request_id, turn_id=turn_id)
             ids.append(accepted.request_id)
-        await queue.finish(ids[0], Result(state="completed"))
-        await queue.finish(ids[1], Result(state="failed", error="stopped", turn_goes_on=True))
+        await queue.finish(ids[0], ExecutionResult(state="completed"))
+        await queue.finish(ids[1], ExecutionResult(state="failed", error="stopped", turn_goes_on=True))
         await queue.release(ids[2])
         assert await queue.open_turn_id() == "turn-4"
 
     async def lives(queue: Queue) -> None:
-        left = await queue.left_turns()
+        left = await queue.unfinished_turns()
         assert sorted(left, key=lambda one: one.turn_id) == [
-            LeftTurn(request_id=ids[1], turn_id="turn-2"),
-            LeftTurn(request_id=ids[3], turn_id="turn-4"),
+            UnfinishedTurn(request_id=ids[1], turn_id="turn-2"),
+            UnfinishedTurn(request_id=ids[3], turn_id="turn-4"),
         ]
         told = await queue.record_turn(ids[1], "completed")
         error = "stopped; later its turn was found completed"
         assert told == Finished(request_id=ids[1], state="failed", error=error)
         assert await queue.record_turn(ids[1], "failed") is None
-        assert await queue.left_turns() == [LeftTurn(request_id=ids[3], turn_id="turn-4")]
+        assert await queue.unfinished_turns() == [UnfinishedTurn(request_id=ids[3], turn_id="turn-4")]
 
     run(opened, dies)
     run(opened, lives)

@@ -9,25 +9,25 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.queue import (
-    Key,
-    KeyReused,
-    Limits,
-    Passed,
-    PastQueue,
+    DirectPrompt,
+    ExecutionResult,
+    IdempotencyKey,
     Queue,
     Receipt,
+    ReceiptStage,
     Request,
-    Result,
-    Stage,
+    RetentionLimits,
     StageName,
+    StageReached,
     open_queue,
 )
-from posthouse.queue.stages import DIED_GIVING, NEVER_STARTED
+from posthouse.queue.stages import DIED_STARTED, NEVER_STARTED
 from posthouse.support import clock
 
 Opener = Callable[[], AbstractAsyncContextManager[Queue]]
-DIRECT = PastQueue(kind="control_prompt", payload={"prompt": "hello"}, epoch=1)
+DIRECT = DirectPrompt(kind="control_prompt", payload={"prompt": "hello"}, epoch=1)
 QUEUED = Request(kind="submit_prompt", payload={"prompt": "hello"}, epoch=1)
 
 
@@ -37,7 +37,9 @@ def opened(tmp_path: Path) -> Opener:
 
     @asynccontextmanager
     async def opener() -> AsyncIterator[Queue]:
-        queue = await open_queue(tmp_path / "queue.sqlite", limits=Limits(max_finished=2, min_finished=1))
+        queue = await open_queue(
+            tmp_path / "queue.sqlite", limits=RetentionLimits(max_finished=2, min_finished=1)
+        )
         try:
             yield queue
         finally:
@@ -59,8 +61,8 @@ def run(opened: Opener, *stories: Callable[[Queue], Awaitable[None]]) -> None:
 
 async def pass_(queue: Queue, request_id: str, *names: StageName) -> None:
     at = clock.iso_micros(clock.now())
-    await queue.receipts.pass_(
-        [Passed(request_id=request_id, stage=Stage(name=name, at_utc=at)) for name in names]
+    await queue.receipts.record(
+        [StageReached(request_id=request_id, stage=ReceiptStage(name=name, at_utc=at)) for name in names]
     )
 
 
@@ -107,8 +109,10 @@ def test_what_died_before_it_started_failed_and_what_died_after_is_unknown(opene
 
         assert (waited.state, waited.end and waited.end.detail) == ("failed", {"error": NEVER_STARTED})
         unknown = given.stage("unknown")
-        assert (given.state, unknown and unknown.detail) == ("unknown", {"error": DIED_GIVING})
-        assert [(one.request_id, one.turn_id) for one in await queue.left_turns()] == [(made[1], "turn-1")]
+        assert (given.state, unknown and unknown.detail) == ("unknown", {"error": DIED_STARTED})
+        assert [(one.request_id, one.turn_id) for one in await queue.unfinished_turns()] == [
+            (made[1], "turn-1")
+        ]
 
     run(opened, die, live)
 
@@ -124,7 +128,7 @@ def test_a_queued_request_that_ran_is_unknown_after_a_restart(opened: Opener) ->
 
     async def live(queue: Queue) -> None:
         receipt = await read(queue, made[0])
-        unended = await queue.receipts.unended()
+        unended = await queue.receipts.unfinished()
 
         assert (receipt.row_state, receipt.state) == ("failed", "unknown")
         assert names(receipt) == ["accepted", "started", "typed", "unknown"]
@@ -140,13 +144,13 @@ def test_a_tuis_completed_row_leaves_its_receipt_open(opened: Opener) -> None:
     async def submit(queue: Queue) -> None:
         made.append((await queue.put(QUEUED)).request_id)
         await queue.claim(made[0])
-        await queue.finish(made[0], Result(state="completed"))
+        await queue.finish(made[0], ExecutionResult(state="completed"))
 
     async def later(queue: Queue) -> None:
         receipt = await read(queue, made[0])
 
         assert (receipt.row_state, receipt.state) == ("completed", "running")
-        assert [one.request_id for one in await queue.receipts.unended()] == made
+        assert [one.request_id for one in await queue.receipts.unfinished()] == made
 
     run(opened, submit, later)
 
@@ -188,7 +192,7 @@ def test_receipts_go_with_their_requests(opened: Opener, tmp_path: Path) -> None
 
 def test_a_key_stands_for_one_request_for_a_day(opened: Opener, tmp_path: Path) -> None:
     """The first answer comes again, also after a restart; another request is refused; then it is new."""
-    key, other = Key(name="k", fingerprint="one"), Key(name="k", fingerprint="two")
+    key, other = IdempotencyKey(name="k", fingerprint="one"), IdempotencyKey(name="k", fingerprint="two")
     first: list[str] = []
 
     async def before(queue: Queue) -> None:
@@ -199,9 +203,9 @@ def test_a_key_stands_for_one_request_for_a_day(opened: Opener, tmp_path: Path) 
         again = await queue.put(QUEUED, key=key)
 
         assert (again.request_id, again.is_repeat, again.depth) == (first[0], True, 1)
-        with pytest.raises(KeyReused):
+        with pytest.raises(InvalidInput, match="used for another request"):
             await queue.put(QUEUED, key=other)
-        with pytest.raises(KeyReused):
+        with pytest.raises(InvalidInput, match="used for another request"):
             await queue.receipts.accept(DIRECT, key=key)
         assert queue.counts.accepted == 1
 

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.queue import DIED_RUNNING, Counts, Queue, QueueUnavailable, Request, Result, open_queue
+from posthouse.queue import (
+    DIED_RUNNING,
+    Counts,
+    ExecutionResult,
+    Queue,
+    QueueUnavailable,
+    Request,
+    open_queue,
+)
 from posthouse.queue.statements import named
 
 COLUMNS = {
@@ -91,7 +99,9 @@ def test_a_row_tells_its_story(tmp_path: Path) -> None:
             await queue.put(Request(kind="submit_prompt", payload=payload, epoch=3)) for _ in range(3)
         ]
         for one, result in zip(
-            accepted, (Result(state="completed"), Result(state="failed", error="agent said no")), strict=False
+            accepted,
+            (ExecutionResult(state="completed"), ExecutionResult(state="failed", error="agent said no")),
+            strict=False,
         ):
             await queue.claim(one.request_id)
             await queue.finish(one.request_id, result)

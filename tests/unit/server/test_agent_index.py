@@ -4,7 +4,7 @@ import pytest
 
 from posthouse.contracts.manifest import Backend
 from posthouse.contracts.registry import Identity, Lifecycle, Record, Runtime, Terminal
-from posthouse.server.agent_index import AmbiguousAgent, Roster, UnknownAgent
+from posthouse.server.agent_index import AgentIndex, AmbiguousAgent, UnknownAgent
 from posthouse.server.member import Member
 from posthouse.sessions.registry import lease
 from posthouse.terminal.client import Server
@@ -57,13 +57,13 @@ def test_a_tui_is_found_by_every_name_of_the_contract(ref: str) -> None:
     """Id, name in both forms, session id (which is also its terminal's), tmux session."""
     gpu, other = member("gpu", "a1"), member("cpu", "a2")
 
-    assert Roster([gpu, other], sessions(gpu, other)).find(ref) is gpu
+    assert AgentIndex([gpu, other], sessions(gpu, other)).find(ref) is gpu
 
 
 def test_a_headless_agent_is_not_its_tmux_session() -> None:
     """Only a TUI's session name is a name of the agent."""
     worker = member("worker", "a1", backend="claude_headless")
-    roster = Roster([worker], sessions(worker))
+    roster = AgentIndex([worker], sessions(worker))
 
     assert roster.find("worker") is worker
     with pytest.raises(UnknownAgent, match="'HOUMAO-worker-1'"):
@@ -73,13 +73,13 @@ def test_a_headless_agent_is_not_its_tmux_session() -> None:
 def test_a_name_that_several_have_is_refused_with_their_ids() -> None:
     """Nothing is chosen silently, and each is found by its id."""
     one, two = member("gpu", "b2", session="s1"), member("HOUMAO-gpu", "b1", session="s2")
-    roster = Roster([one, two], sessions(one, two))
+    roster = AgentIndex([one, two], sessions(one, two))
 
     with pytest.raises(AmbiguousAgent) as refused:
         roster.find("gpu")
 
     assert refused.value.facts == {"agent_ids": ["b1", "b2"]}
-    assert str(refused.value) == "2 agents answer to 'gpu': ask by agent id, b1 or b2"
+    assert str(refused.value) == "2 agents match 'gpu': use the agent id, b1 or b2"
     assert roster.find("b2") is one
 
 
@@ -87,14 +87,14 @@ def test_an_id_wins_over_somebody_elses_name() -> None:
     """An agent called like another's id does not stand in its way."""
     one, two = member("gpu", "a1"), member("a1", "a2")
 
-    assert Roster([one, two], sessions(one, two)).find("a1") is one
+    assert AgentIndex([one, two], sessions(one, two)).find("a1") is one
 
 
 @pytest.mark.parametrize("is_running", [True, False])
 def test_the_agent_of_today_has_the_name(is_running: bool) -> None:
     """One that stopped, or whose session died, gives way to one that lives."""
     old, new = member("gpu", "a1", session="old", is_running=is_running), member("gpu", "a2", session="new")
-    roster = Roster([old, new], sessions(new))
+    roster = AgentIndex([old, new], sessions(new))
 
     assert roster.find("gpu") is new
     assert roster.live == (new,)
@@ -105,8 +105,8 @@ def test_a_tmux_that_does_not_answer_empties_nothing() -> None:
     """Only a server that was asked says that a session is gone."""
     gpu, unread = member("gpu", "a1"), member("lost", "a2", server=None)
 
-    assert Roster([gpu, unread], {}).live == (gpu, unread)
-    assert Roster([gpu, unread], {SERVER: frozenset()}).live == (unread,)
+    assert AgentIndex([gpu, unread], {}).live == (gpu, unread)
+    assert AgentIndex([gpu, unread], {SERVER: frozenset()}).live == (unread,)
 
 
 def test_an_identity_says_what_fits_its_transport() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from posthouse.events.journal import Journal, read_events
-from posthouse.server.agent_index import Roster
-from posthouse.server.lifecycle_events import News
+from posthouse.server.agent_index import AgentIndex
+from posthouse.server.lifecycle_events import LifecycleEvents
 from posthouse.server.member import Member
 from posthouse.terminal.client import Server
 from posthouse.testing import members
@@ -27,18 +27,18 @@ def member(name: str, *, is_meant_to_run: bool = True) -> Member:
     return Member(record=record, session_id=None, server=SERVER)
 
 
-def roster(*there: Member, sessions: Iterable[str]) -> Roster:
-    return Roster(there, {SERVER: frozenset(sessions)})
+def roster(*there: Member, sessions: Iterable[str]) -> AgentIndex:
+    return AgentIndex(there, {SERVER: frozenset(sessions)})
 
 
-def told(folder: Path, *looks: tuple[Roster, Mapping[str, str]]) -> list[str]:
+def told(folder: Path, *looks: tuple[AgentIndex, Mapping[str, str]]) -> list[str]:
     """What the looks behind the first one tell."""
     journal = Journal(folder / "events.jsonl")
-    news = News(journal)
-    news.look(*looks[0])  # before it begins, nothing is news
-    news.begin(*looks[0])
+    news = LifecycleEvents(journal)
+    news.update(*looks[0])  # before it begins, nothing is news
+    news.start(*looks[0])
     for look in looks[1:]:
-        news.look(*look)
+        news.update(*look)
     journal.close()
     first, *others = read_events(journal.path)
     assert (first["kind"], first["live_agents"]) == ("server_started", len(looks[0][0].live))

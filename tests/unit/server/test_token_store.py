@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Conflict, InvalidInput, NotFound
 from posthouse.server import token_store
-from posthouse.server.token_store import BadTokenName, Keyring, Proofs, TokenTaken, UnknownToken
+from posthouse.server.token_store import TokenScopes, TokenStore
 from posthouse.web.scopes import Scope
 
 
@@ -16,10 +17,10 @@ def shown(path: Path) -> bytes:
 
 def test_the_first_start_makes_one_of_each_scope_and_no_later_one_does(tmp_path: Path) -> None:
     """What was revoked stays revoked."""
-    tokens = Keyring(tmp_path / "tokens")
-    tokens.provide()
+    tokens = TokenStore(tmp_path / "tokens")
+    tokens.ensure()
 
-    made = [*tokens.listed()]
+    made = [*tokens.tokens()]
     assert [(one.name, one.scope) for one in made] == [
         ("default-read", "read"),
         ("default-prompt", "prompt"),
@@ -27,40 +28,40 @@ def test_the_first_start_makes_one_of_each_scope_and_no_later_one_does(tmp_path:
     ]
     assert {stat.S_IMODE(one.path.stat().st_mode) for one in made} == {0o600}
     made[2].path.unlink()
-    tokens.provide()
-    assert [one.scope for one in tokens.listed()] == ["read", "prompt"]
+    tokens.ensure()
+    assert [one.scope for one in tokens.tokens()] == ["read", "prompt"]
 
 
 def test_a_token_proves_its_own_scope_until_it_is_revoked(tmp_path: Path) -> None:
     """By its name it is found again, whatever it allows."""
-    tokens = Keyring(tmp_path)
+    tokens = TokenStore(tmp_path)
     made = tokens.create("phone", "prompt")
 
-    assert token_store.read(tokens)[0](shown(made.path)) == "prompt"
-    with pytest.raises(TokenTaken, match="'phone' of scope prompt"):
+    assert token_store.read_scopes(tokens)[0](shown(made.path)) == "prompt"
+    with pytest.raises(Conflict, match="'phone' of scope prompt"):
         tokens.create("phone", "read")
     header = shown(made.path)
     assert tokens.revoke("phone") == made
-    assert token_store.read(tokens)[0](header) is None
-    with pytest.raises(UnknownToken):
+    assert token_store.read_scopes(tokens)[0](header) is None
+    with pytest.raises(NotFound, match="no token 'phone'"):
         tokens.revoke("phone")
 
 
 def test_a_name_is_a_name_of_a_file(tmp_path: Path) -> None:
     """Nothing is written outside the folders."""
     for name in ("", "../admin/x", ".hidden", "a b", "x" * 65):
-        with pytest.raises(BadTokenName):
-            Keyring(tmp_path).create(name, "read")
+        with pytest.raises(InvalidInput, match="invalid token name"):
+            TokenStore(tmp_path).create(name, "read")
     assert [*tmp_path.iterdir()] == []
 
 
 def test_a_file_that_others_can_read_opens_nothing(tmp_path: Path) -> None:
     """It is named, and the others count."""
-    tokens = Keyring(tmp_path)
+    tokens = TokenStore(tmp_path)
     good, bad = tokens.create("good", "read"), tokens.create("bad", "admin")
     bad.path.chmod(0o644)
 
-    proofs, problems = token_store.read(tokens)
+    proofs, problems = token_store.read_scopes(tokens)
 
     assert (proofs(shown(good.path)), proofs(shown(bad.path))) == ("read", None)
     assert problems == [
@@ -82,4 +83,4 @@ SHOWN: dict[str, tuple[bytes, Scope | None]] = {
 @pytest.mark.parametrize(("header", "expected"), SHOWN.values(), ids=SHOWN.keys())
 def test_only_the_whole_token_proves_anything(header: bytes, expected: Scope | None) -> None:
     """And only behind its scheme."""
-    assert Proofs(scopes={b"aaa": "read", b"bbb": "admin"})(header) == expected
+    assert TokenScopes(scopes={b"aaa": "read", b"bbb": "admin"})(header) == expected

@@ -8,13 +8,12 @@ from typing import Any, cast
 import pytest
 
 from posthouse.contracts import managed_agents_http as wire
-from posthouse.errors import NotFound
+from posthouse.errors import NotFound, Unavailable
 from posthouse.server.agent_index import UnknownAgent
-from posthouse.server.mail import Mail, NoMail
+from posthouse.server.mail import MailResolver
 from posthouse.server.member import Member
-from posthouse.server.requests.service import Requests
-from posthouse.server.stop_agent import Stops
-from posthouse.server.turns.agent_turns import NotOperable
+from posthouse.server.requests.service import RequestService
+from posthouse.server.stop_agent import AgentStopper
 from posthouse.sessions.session import Session
 from posthouse.testing.members import member_of
 
@@ -47,22 +46,24 @@ def unknown(ref: str) -> Member:
 def test_it_is_stopped_by_the_id_of_its_record(member: Member) -> None:
     """The answer has the server's own."""
     eyes = SimpleNamespace(forget=lambda _: None)
-    stops = Stops(cast(Any, Registered()), NoTurns(), cast(Any, eyes), find=unknown)
+    stops = AgentStopper(cast(Any, Registered()), NoTurns(), cast(Any, eyes), find=unknown)
 
     done = asyncio.run(stops.stop(member))
 
-    assert (done.tracked_agent_id, done.detail) == ("0123456789ab", "gpu was stopped already")
+    assert (done.tracked_agent_id, done.detail) == ("0123456789ab", "gpu was already stopped")
 
 
 def test_the_advice_to_relaunch_it_works(member: Member) -> None:
     """The command line knows the registry's id alone."""
-    requests = Requests(cast(Any, None), cast(Any, None), is_live=lambda _: False, tell=lambda _: None)
+    requests = RequestService(
+        cast(Any, None), cast(Any, None), is_live=lambda _: False, on_request=lambda _: None
+    )
 
-    with pytest.raises(NotOperable, match=r"`posthouse agents single --agent-id gpu-id relaunch`"):
+    with pytest.raises(Unavailable, match=r"`posthouse agents single --agent-id gpu-id relaunch`"):
         asyncio.run(requests.submit(member, wire.Interrupt(request_kind="interrupt")))
 
 
 def test_the_advice_to_give_it_a_mailbox_works(member: Member) -> None:
     """Here too."""
-    with pytest.raises(NoMail, match=r"`posthouse agents single --agent-id gpu-id mailbox register`"):
-        asyncio.run(Mail(cast(Any, None)).require(member))
+    with pytest.raises(Unavailable, match=r"`posthouse agents single --agent-id gpu-id mailbox register`"):
+        asyncio.run(MailResolver(cast(Any, None)).require(member))

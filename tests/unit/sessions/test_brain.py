@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.sessions import brain
 
 _BRAIN = """
@@ -59,7 +60,7 @@ def test_a_brain_manifest_gives_what_a_launch_needs(tmp_path: Path) -> None:
 )
 def test_a_key_that_is_missing_or_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     """The message says which key of which file."""
-    with pytest.raises(brain.BadDefinition, match=message):
+    with pytest.raises(InvalidInput, match=message):
         brain.read(_brain(tmp_path, _BRAIN.replace(old, new)))
 
 
@@ -87,7 +88,7 @@ def test_a_missing_role_is_refused_with_its_place(tmp_path: Path) -> None:
     brain.write_role(tmp_path, "reviewer", "Review.")
 
     assert brain.read_role(tmp_path, "reviewer") == "Review."
-    with pytest.raises(brain.BadDefinition, match=r"roles/writer/system-prompt\.md"):
+    with pytest.raises(InvalidInput, match=r"roles/writer/system-prompt\.md"):
         brain.read_role(tmp_path, "writer")
 
 
@@ -100,7 +101,7 @@ def test_a_role_is_read_nowhere_else(tmp_path: Path, role_name: str) -> None:
     for folder in (files, tmp_path / "secrets"):
         (folder / "system-prompt.md").write_text("secret")
 
-    with pytest.raises(brain.BadDefinition, match="not the name of a folder below"):
+    with pytest.raises(InvalidInput, match="not the name of a folder below"):
         brain.read_role(tmp_path, role_name)
 
 
@@ -110,5 +111,5 @@ def test_a_brain_manifest_that_is_a_pipe_or_endlessly_nested_is_refused(tmp_path
     (tmp_path / "deep.yaml").write_text("[" * 5000)
 
     for name in ("pipe.yaml", "deep.yaml"):
-        with pytest.raises(brain.BadDefinition, match=name):
+        with pytest.raises(InvalidInput, match=name):
             brain.read(tmp_path / name)

@@ -9,7 +9,8 @@ import pytest
 from posthouse.contracts import external_agents, strict
 from posthouse.contracts.external_agents import ExternalRecord
 from posthouse.contracts.managed_agents_http import Identity
-from posthouse.sessions.externals import ExternalExists, ExternalNotFound, Externals
+from posthouse.errors import Conflict
+from posthouse.sessions.externals import ExternalAgents, ExternalNotFound
 
 MOMENT = "2026-06-05T00:00:00+00:00"
 FAR = ExternalRecord(
@@ -30,11 +31,11 @@ FAR = ExternalRecord(
 
 
 @pytest.fixture
-def externals(tmp_path: Path) -> Externals:
-    return Externals(tmp_path)
+def externals(tmp_path: Path) -> ExternalAgents:
+    return ExternalAgents(tmp_path)
 
 
-def test_it_is_found_by_name_and_by_id(externals: Externals) -> None:
+def test_it_is_found_by_name_and_by_id(externals: ExternalAgents) -> None:
     """With or without the prefix; its token is readable by its user alone."""
     externals.register(FAR, "t0ken")
 
@@ -46,17 +47,17 @@ def test_it_is_found_by_name_and_by_id(externals: Externals) -> None:
         externals.find("other")
 
 
-def test_a_name_is_given_once(externals: Externals) -> None:
+def test_a_name_is_given_once(externals: ExternalAgents) -> None:
     """Also in its other spelling; the first stays."""
     externals.register(FAR, None)
     other = msgspec.structs.replace(FAR, local_name="HOUMAO-far", external_agent_id="external-1")
 
-    with pytest.raises(ExternalExists, match="is already 'worker'"):
+    with pytest.raises(Conflict, match="is already 'worker'"):
         externals.register(other, None)
     assert externals.records() == [FAR]
 
 
-def test_what_is_gone_stays_gone(externals: Externals) -> None:
+def test_what_is_gone_stays_gone(externals: ExternalAgents) -> None:
     """A change does not bring a removed record back."""
     externals.register(FAR, "t0ken")
     externals.remove(FAR.external_agent_id)
@@ -66,7 +67,7 @@ def test_what_is_gone_stays_gone(externals: Externals) -> None:
         externals.change(FAR)
 
 
-def test_one_bad_record_spoils_nothing(externals: Externals) -> None:
+def test_one_bad_record_spoils_nothing(externals: ExternalAgents) -> None:
     """It is told with its problem; a registration that was killed before its record is nobody."""
     externals.register(FAR, None)
     (externals.folder / "half").mkdir()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Denied
 from posthouse.sessions import git_index
-from posthouse.sessions.git_index import UnreadableIndex
 
 _NAMES = ("a", "dir/b c", "dir/sub/" + "long" * 40, "dir/sub/ünï", "dir2/x", "dir/sub/deeper/x", "z")
 
@@ -81,5 +81,5 @@ def test_an_index_that_is_not_understood_is_said(tmp_path: Path, content: bytes)
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "index").write_bytes(content)
 
-    with pytest.raises(UnreadableIndex, match=r"index is not an index of git that is understood"):
+    with pytest.raises(Denied, match=r"index is not an index of git that is understood"):
         git_index.tracked_below(tmp_path / "dir")

@@ -6,11 +6,11 @@ import pytest
 
 from posthouse.contracts import strict
 from posthouse.sessions import launch_files
-from posthouse.sessions.launch_files import Blueprint
+from posthouse.sessions.launch_files import SessionPlan
 
 
-def _plan(tool_version: str | None) -> Blueprint:
-    return Blueprint(
+def _plan(tool_version: str | None) -> SessionPlan:
+    return SessionPlan(
         session_root=Path("/r/sessions/claude_headless/s1"),
         created_at_utc="2026-03-13T10:00:00+00:00",
         generation_id="g",

@@ -11,16 +11,18 @@ from posthouse.contracts import manifest as m
 from posthouse.contracts import registry as r
 from posthouse.errors import InvalidInput
 from posthouse.sessions import mailbox_binding
-from posthouse.sessions.mailbox_binding import BadMailbox, Owner
+from posthouse.sessions.mailbox_binding import MailboxOwner
 from posthouse.testing import running_gateways
 
 _MOMENT = datetime(2026, 3, 13, 9, 15, 30, 123456, tzinfo=UTC)
 _VERSION = "2026-03-13T09:15:30.123456Z"
-_OWNER = Owner(agent_name="research", default_root=Path("/roots/mail"), working_directory=Path("/work"))
+_OWNER = MailboxOwner(
+    agent_name="research", default_root=Path("/roots/mail"), working_directory=Path("/work")
+)
 
 
 def _resolved(**payload: str) -> m.Mailbox:
-    return mailbox_binding.resolve(mailbox_binding.declared(payload), _OWNER, moment=_MOMENT)
+    return mailbox_binding.resolve(mailbox_binding.parse_declaration(payload), _OWNER, moment=_MOMENT)
 
 
 def test_the_defaults_are_the_contract_s() -> None:
@@ -88,14 +90,14 @@ def test_the_record_locates_the_same_mailbox() -> None:
         _resolved(transport="stalwart", base_url="http://m"),
     )
 
-    assert mailbox_binding.located(filesystem) == r.FilesystemMailbox(
+    assert mailbox_binding.registry_mailbox(filesystem) == r.FilesystemMailbox(
         principal_id="HOUMAO-research",
         address="research@houmao.localhost",
         filesystem_root="/roots/mail",
         bindings_version=_VERSION,
     )
-    assert mailbox_binding.located(stalwart) == r.StalwartMailbox(**structs.asdict(stalwart))
-    assert mailbox_binding.located(None) is None
+    assert mailbox_binding.registry_mailbox(stalwart) == r.StalwartMailbox(**structs.asdict(stalwart))
+    assert mailbox_binding.registry_mailbox(None) is None
 
 
 def test_binding_writes_the_manifest(tmp_path: Path) -> None:
@@ -113,5 +115,5 @@ def test_binding_writes_the_manifest(tmp_path: Path) -> None:
 
 def test_a_payload_with_a_wrong_type_names_the_field() -> None:
     """Whoever wrote the declaration is told which field is wrong."""
-    with pytest.raises(BadMailbox, match="address"):
-        mailbox_binding.declared({"transport": "filesystem", "address": 5})
+    with pytest.raises(InvalidInput, match="address"):
+        mailbox_binding.parse_declaration({"transport": "filesystem", "address": 5})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.errors import NotFound
+from posthouse.errors import Denied, NotFound
 from posthouse.sessions import overlay_trust, roots
 
 
@@ -37,20 +37,20 @@ def test_an_overlay_that_was_made_here_is_trusted(project: Path, anchor: Path) -
     overlay = roots.make_overlay(project, anchor)
 
     overlay_trust.require_trust(overlay, anchor)
-    assert [(one.overlay, one.is_current) for one in overlay_trust.listed(anchor)] == [(overlay, True)]
+    assert [(one.overlay, one.is_current) for one in overlay_trust.list_trusted(anchor)] == [(overlay, True)]
 
 
 def test_a_shipped_overlay_is_refused_until_it_is_trusted(project: Path, anchor: Path) -> None:
     """The refusal names the overlay and the command; the id that came along counts for nothing."""
     overlay = _shipped(project)
 
-    with pytest.raises(overlay_trust.UntrustedOverlay, match=f"posthouse project trust {project}"):
+    with pytest.raises(Denied, match=f"posthouse project trust {project}"):
         overlay_trust.require_trust(overlay, anchor)
     overlay_trust.trust(overlay, anchor)
     overlay_trust.require_trust(overlay, anchor)
     assert (overlay / "posthouse-trust-id").read_text() != "known to the author"
     overlay_trust.untrust(overlay, anchor)
-    with pytest.raises(overlay_trust.UntrustedOverlay):
+    with pytest.raises(Denied, check=lambda error: error.code == "untrusted_overlay"):
         overlay_trust.require_trust(overlay, anchor)
     with pytest.raises(NotFound):
         overlay_trust.untrust(overlay, anchor)
@@ -65,18 +65,18 @@ def test_neither_a_copy_nor_a_replacement_is_trusted(project: Path, anchor: Path
     _shipped(project)
 
     for found in (overlay, copied / ".houmao"):
-        with pytest.raises(overlay_trust.UntrustedOverlay):
+        with pytest.raises(Denied, check=lambda error: error.code == "untrusted_overlay"):
             overlay_trust.require_trust(found, anchor)
-    assert [one.is_current for one in overlay_trust.listed(anchor)] == [False]
+    assert [one.is_current for one in overlay_trust.list_trusted(anchor)] == [False]
 
 
 def test_making_an_overlay_does_not_trust_one_that_is_there(project: Path, anchor: Path) -> None:
     """`project init` in a hostile clone changes nothing."""
     _shipped(project)
 
-    with pytest.raises(overlay_trust.UntrustedOverlay):
+    with pytest.raises(Denied, check=lambda error: error.code == "untrusted_overlay"):
         roots.make_overlay(project, anchor)
-    assert overlay_trust.listed(anchor) == []
+    assert overlay_trust.list_trusted(anchor) == []
 
 
 def test_what_is_no_overlay_is_not_trusted(project: Path, anchor: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_trusted_overlay_that_others_could_change_is_refused(
     overlay = roots.make_overlay(project, anchor)
     spoil(overlay)
 
-    with pytest.raises(overlay_trust.UnsafeFolder, match=problem):
+    with pytest.raises(Denied, match=problem):
         overlay_trust.require_trust(overlay, anchor)
 
 
@@ -135,10 +135,10 @@ def test_another_users_folder_is_refused(project: Path, anchor: Path, tmp_path: 
     os.chown(overlay, 65534, 65534)
     environment = {"HOME": str(tmp_path / "home")}
 
-    with pytest.raises(overlay_trust.UnsafeFolder, match="belongs to user 65534"):
+    with pytest.raises(Denied, match="belongs to user 65534"):
         roots.resolve(environment, project)
     for variable in ("HOUMAO_GLOBAL_RUNTIME_DIR", "HOUMAO_GLOBAL_REGISTRY_DIR", "HOUMAO_PROJECT_OVERLAY_DIR"):
-        with pytest.raises(overlay_trust.UnsafeFolder, match="belongs to user 65534"):
+        with pytest.raises(Denied, match="belongs to user 65534"):
             roots.resolve({**environment, variable: str(overlay)}, tmp_path)
 
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from posthouse.contracts import registry as r
-from posthouse.sessions.registry import Entry, RecordTaken, Registry, lease
+from posthouse.sessions.registry import RecordTaken, Registry, RegistryEntry, lease
 
 _CLAIM = """
 import sys
@@ -99,7 +99,7 @@ def test_a_folder_that_has_no_record_yet_is_no_problem(tmp_path: Path) -> None:
     registry = Registry(tmp_path)
     (tmp_path / "live_agents" / "gpu").mkdir(parents=True)
 
-    assert registry.entries() == [Entry("gpu", None)]
+    assert registry.entries() == [RegistryEntry("gpu", None)]
 
 
 def test_symlinks_are_not_followed(tmp_path: Path) -> None:

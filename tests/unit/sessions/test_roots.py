@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.sessions import roots
 
 
@@ -45,7 +46,7 @@ def test_variables_win_over_everything(tmp_path: Path, home: Path) -> None:
 
 def test_a_relative_variable_is_refused_by_name(tmp_path: Path) -> None:
     """A root that depends on where the command runs would split the state in two."""
-    with pytest.raises(roots.BadRoot, match="HOUMAO_GLOBAL_RUNTIME_DIR is 'run'"):
+    with pytest.raises(InvalidInput, match="HOUMAO_GLOBAL_RUNTIME_DIR is 'run'"):
         roots.resolve({"HOME": "/h", "HOUMAO_GLOBAL_RUNTIME_DIR": "run"}, tmp_path)
 
 
@@ -67,7 +68,7 @@ def test_the_nearest_overlay_above_governs(tmp_path: Path, home: Path) -> None:
 
 def test_an_unknown_discovery_mode_is_refused(tmp_path: Path) -> None:
     """A typing error does not silently mean the default."""
-    with pytest.raises(roots.BadRoot, match="'ancestor' or 'cwd_only'"):
+    with pytest.raises(InvalidInput, match="'ancestor' or 'cwd_only'"):
         roots.resolve({"HOME": "/h", "HOUMAO_PROJECT_OVERLAY_DISCOVERY_MODE": "up"}, tmp_path)
 
 

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.sessions import secrets
-from posthouse.terminal import variable_files, variables
+from posthouse.terminal import variable_files
 
 
 def test_a_bare_name_takes_the_callers_value_and_later_ones_win(tmp_path: Path) -> None:
@@ -28,7 +29,7 @@ def test_a_bare_name_takes_the_callers_value_and_later_ones_win(tmp_path: Path) 
 )
 def test_what_is_no_variable_is_refused(given: str, message: str) -> None:
     """The message names the variable and the rule."""
-    with pytest.raises(secrets.BadVariable, match=message):
+    with pytest.raises(InvalidInput, match=message):
         secrets.collect([given], {})
 
 
@@ -37,7 +38,7 @@ def test_a_bad_line_of_an_env_file_is_named_by_number_and_not_repeated(tmp_path:
     file = tmp_path / ".env"
     file.write_text("A=1\nsk-live-123\n")
 
-    with pytest.raises(secrets.BadVariable) as refused:
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "bad_variable") as refused:
         secrets.parse_env_file(file)
 
     assert "line 2" in str(refused.value)
@@ -55,7 +56,7 @@ def test_values_are_kept_for_the_owner_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("values", [{"A-B": "s3cret"}, {"A": "s3cret" * 30_000}], ids=["name", "length"])
 def test_what_no_program_could_be_given_is_not_kept(tmp_path: Path, values: dict[str, str]) -> None:
     """A brain manifest may name anything; the launch fails, and not the start."""
-    with pytest.raises(variables.BadVariable) as refused:
+    with pytest.raises(InvalidInput) as refused:
         secrets.write(tmp_path, values)
 
     assert "s3cret" not in str(refused.value)

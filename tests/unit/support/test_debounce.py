@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from posthouse.support import debounce
-from posthouse.support.debounce import Pacer
+from posthouse.support.debounce import Debouncer
 
 
 class Looked:
@@ -33,7 +33,7 @@ def test_nothing_is_looked_at_while_nothing_changes() -> None:
 
     async def story() -> int:
         looked = Looked()
-        Pacer(looked.look, quiet_seconds=0.0, restless_seconds=0.0)
+        Debouncer(looked.look, quiet_seconds=0.0, max_interval_seconds=0.0)
         await asyncio.sleep(0.01)
         return looked.count
 
@@ -45,10 +45,10 @@ def test_a_burst_is_looked_at_once_when_it_pauses() -> None:
 
     async def story() -> int:
         looked = Looked()
-        pacer = Pacer(looked.look, quiet_seconds=0.01, restless_seconds=3600)
-        pacer.hurry()
+        debouncer = Debouncer(looked.look, quiet_seconds=0.01, max_interval_seconds=3600)
+        debouncer.trigger()
         for _ in range(50):
-            pacer.changed()
+            debouncer.mark_changed()
         await looked.wait()
         return looked.count
 
@@ -60,28 +60,28 @@ def test_what_never_pauses_is_looked_at_all_the_same() -> None:
 
     async def story() -> int:
         looked = Looked()
-        pacer = Pacer(looked.look, quiet_seconds=0.05, restless_seconds=0.1)
-        pacer.hurry()
-        await looked.wait(pacer.changed)
-        pacer.close()
+        debouncer = Debouncer(looked.look, quiet_seconds=0.05, max_interval_seconds=0.1)
+        debouncer.trigger()
+        await looked.wait(debouncer.mark_changed)
+        debouncer.close()
         return looked.count
 
     assert asyncio.run(story()) == 2
 
 
-def test_a_hurry_replaces_what_was_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trigger_replaces_what_was_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not wait for a pause; the next one waits a moment."""
-    monkeypatch.setattr(debounce, "_HURRY_SECONDS", 3600)
+    monkeypatch.setattr(debounce, "_MIN_INTERVAL_SECONDS", 3600)
 
     async def story() -> tuple[int, int]:
         looked = Looked()
-        pacer = Pacer(looked.look, quiet_seconds=0.001, restless_seconds=0.001)
-        pacer.changed()
-        pacer.hurry()
+        debouncer = Debouncer(looked.look, quiet_seconds=0.001, max_interval_seconds=0.001)
+        debouncer.mark_changed()
+        debouncer.trigger()
         at_once = looked.count
-        pacer.hurry()
+        debouncer.trigger()
         await asyncio.sleep(0.02)
-        pacer.close()
+        debouncer.close()
         return at_once, looked.count
 
     assert asyncio.run(story()) == (1, 1)

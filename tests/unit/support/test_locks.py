@@ -92,7 +92,7 @@ def test_the_holder_is_found_where_the_kernels_list_has_another_inode(
 ) -> None:
     """As on some overlay filesystems: what the process has open is asked for instead."""
     # No filesystem here lists another inode, so the list is taken away.
-    monkeypatch.setattr(locks, "_listed", lambda _inode: [])
+    monkeypatch.setattr(locks, "_listed_holders", lambda _inode: [])
     path = tmp_path / "agent.lock"
 
     with locks.hold(path):

@@ -24,13 +24,13 @@ def test_a_task_that_dies_is_logged_and_started_again(until: Until, caplog: pyte
                 raise RecursionError("too deep")
             await asyncio.Event().wait()
 
-        supervisor.keep("worker", dies_twice)
+        supervisor.supervise("worker", dies_twice)
         await until(lambda: len(runs) == 3)
 
         (failure,) = supervisor.failures
         assert (failure.task, failure.deaths, failure.error) == ("worker", 2, "RecursionError: too deep")
         assert failure.is_running
-        assert supervisor.trouble is None
+        assert supervisor.current_problem is None
         await supervisor.stop()
 
     asyncio.run(story())
@@ -46,11 +46,11 @@ def test_a_task_that_waits_for_its_restart_is_reported(until: Until) -> None:
         async def dies() -> None:
             raise ValueError("torn")
 
-        supervisor.keep("follower", dies)
+        supervisor.supervise("follower", dies)
         await until(lambda: bool(supervisor.failures))
 
-        assert supervisor.trouble is not None
-        assert "'follower' died (ValueError: torn)" in supervisor.trouble
+        assert supervisor.current_problem is not None
+        assert "'follower' died (ValueError: torn)" in supervisor.current_problem
         await supervisor.stop()
 
     asyncio.run(story())

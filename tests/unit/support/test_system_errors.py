@@ -33,10 +33,10 @@ from posthouse.support import files, system_errors
 )
 def test_each_refusal_names_the_path_and_the_remedy(number: int, told: str, *, is_plain: bool) -> None:
     """Refusals that may be a fault of ours are worth a log; the others are not."""
-    refused = system_errors.translated(OSError(number, os.strerror(number), "/d/f"))
+    refused = system_errors.translate(OSError(number, os.strerror(number), "/d/f"))
 
     assert refused is not None
-    assert (str(refused), refused.is_plain, refused.code) == (told, is_plain, "system_refused")
+    assert (str(refused), refused.is_environmental, refused.code) == (told, is_plain, "system_refused")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_each_refusal_names_the_path_and_the_remedy(number: int, told: str, *, i
 )
 def test_errors_that_say_nothing_of_files_are_left_alone(error: Exception) -> None:
     """They are faults of ours, or of a peer."""
-    assert system_errors.translated(error) is None
+    assert system_errors.translate(error) is None
 
 
 def test_a_full_or_read_only_database_is_told_as_such(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_full_or_read_only_database_is_told_as_such(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.OperationalError) as raised:
             connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
         connection.close()
-        told.append(str(system_errors.translated(raised.value)))
+        told.append(str(system_errors.translate(raised.value)))
 
     assert told == [
         "no space left on device; free some space, then try again",
@@ -89,7 +89,7 @@ def test_a_write_that_fails_names_the_file_and_not_the_temporary_one(
     for path in (tmp_path / "state.json", missing / "state.json"):
         with pytest.raises(OSError) as raised:
             files.write_json(path, {}, durable=True)
-        told.append(str(system_errors.translated(raised.value)).split(";", maxsplit=1)[0])
+        told.append(str(system_errors.translate(raised.value)).split(";", maxsplit=1)[0])
 
     assert told == [
         f"no space left on device: {tmp_path}/state.json",

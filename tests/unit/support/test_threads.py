@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from posthouse.support.threads import Threads, TookTooLong, TooMuchWaits
+from posthouse.errors import Unavailable
+from posthouse.support.threads import BoundedThreads, TookTooLong
 
 _LONG = 60.0
 
@@ -17,7 +18,7 @@ def test_values_and_errors_come_back() -> None:
         raise KeyError("broken")
 
     async def ask() -> int:
-        threads = Threads(at_once=1, waiting=1, name="storage")
+        threads = BoundedThreads(max_running=1, max_waiting=1, name="storage")
         with pytest.raises(KeyError, match="broken"):
             await threads.run(fail, within_seconds=_LONG)
         return await threads.run(lambda: 7, within_seconds=_LONG)
@@ -30,16 +31,17 @@ def test_work_that_hangs_is_left_behind() -> None:
     let_go = threading.Event()
 
     async def ask() -> list[str]:
-        threads = Threads(at_once=1, waiting=0, name="storage")
+        threads = BoundedThreads(max_running=1, max_waiting=0, name="storage")
         with pytest.raises(TookTooLong):
             await threads.run(let_go.wait, within_seconds=0.01)
-        with pytest.raises(TooMuchWaits):
+        with pytest.raises(Unavailable, match="1 calls wait for storage already") as refused:
             await threads.run(lambda: "too early", within_seconds=_LONG)
+        assert refused.value.code == "too_much_waits"
         let_go.set()
         while True:
             try:
                 return [await threads.run(lambda: "later", within_seconds=_LONG)]
-            except TooMuchWaits:
+            except Unavailable:
                 await asyncio.sleep(0.005)
 
     assert asyncio.run(ask()) == ["later"]
@@ -50,7 +52,7 @@ def test_the_loop_goes_on_meanwhile() -> None:
     let_go = threading.Event()
 
     async def ask() -> bool:
-        threads = Threads(at_once=1, waiting=0, name="storage")
+        threads = BoundedThreads(max_running=1, max_waiting=0, name="storage")
         asked = asyncio.create_task(threads.run(let_go.wait, within_seconds=_LONG))
         await asyncio.sleep(0)
         let_go.set()
@@ -64,10 +66,10 @@ def test_waiting_behind_work_that_hangs_ends() -> None:
     let_go = threading.Event()
 
     async def ask() -> None:
-        threads = Threads(at_once=1, waiting=10, name="storage")
+        threads = BoundedThreads(max_running=1, max_waiting=10, name="storage")
         with pytest.raises(TookTooLong):
             await threads.run(let_go.wait, within_seconds=0.01)
-        with pytest.raises(TooMuchWaits, match="storage still waits for earlier calls"):
+        with pytest.raises(Unavailable, match="storage still waits for earlier calls"):
             await threads.run(lambda: "too late", within_seconds=0.01)
         let_go.set()
         assert await threads.run(lambda: "later", within_seconds=_LONG) == "later"

@@ -7,11 +7,10 @@ from typing import cast
 
 import pytest
 
+from posthouse.errors import InvalidInput, Unavailable
 from posthouse.support import locks, processes
 from posthouse.terminal import buffers
-from posthouse.terminal.buffers import TextNotPassed
 from posthouse.terminal.control import ControlClient
-from posthouse.terminal.quoting import UnsendableText
 
 
 @pytest.fixture
@@ -25,9 +24,9 @@ def _files(lock_path: Path) -> list[str]:
 
 def test_the_text_is_the_owners_and_gone_afterwards(lock_path: Path) -> None:
     """Nothing is left, whether the body ends well or not."""
-    with buffers.file_with("pröfe\n", lock_path=lock_path) as path:
+    with buffers.paste_file("pröfe\n", lock_path=lock_path) as path:
         found = (path.read_text(), path.stat().st_mode & 0o777, path.parent)
-    with pytest.raises(KeyError), buffers.file_with("x", lock_path=lock_path):
+    with pytest.raises(KeyError), buffers.paste_file("x", lock_path=lock_path):
         raise KeyError
 
     assert found == ("pröfe\n", 0o600, lock_path.parent)
@@ -39,7 +38,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(lock_path: Path) -> N
     (lock_path.parent / ".pane.lock.0123456789abcdef.paste").write_text("left")
     (lock_path.parent / ".other.lock.0123456789abcdef.paste").write_text("not ours")
 
-    with buffers.file_with("x", lock_path=lock_path) as path:
+    with buffers.paste_file("x", lock_path=lock_path) as path:
         during = _files(lock_path)
 
     assert during == sorted([".other.lock.0123456789abcdef.paste", path.name])
@@ -47,7 +46,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(lock_path: Path) -> N
 
 def test_a_text_that_a_pane_cannot_get_is_the_callers_mistake(lock_path: Path) -> None:
     """A NUL would end the text for some programs."""
-    with pytest.raises(UnsendableText), buffers.file_with("a\0b", lock_path=lock_path):
+    with pytest.raises(InvalidInput, match="NUL"), buffers.paste_file("a\0b", lock_path=lock_path):
         pytest.fail("it was written")
 
     assert _files(lock_path) == []
@@ -56,8 +55,8 @@ def test_a_text_that_a_pane_cannot_get_is_the_callers_mistake(lock_path: Path) -
 def test_a_folder_that_is_gone_is_a_clear_error(tmp_path: Path) -> None:
     """The message says that nothing was typed, and why."""
     with (
-        pytest.raises(TextNotPassed, match="so nothing was typed: No such file or directory"),
-        buffers.file_with("x", lock_path=tmp_path / "gone" / "pane.lock"),
+        pytest.raises(Unavailable, match="so nothing was typed: No such file or directory"),
+        buffers.paste_file("x", lock_path=tmp_path / "gone" / "pane.lock"),
     ):
         pytest.fail("it was written")
 

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
+from posthouse.errors import Unavailable
 from posthouse.terminal.client import (
     NoServer,
     Server,
     Tmux,
-    TmuxMissing,
     TmuxRefused,
     client_environment,
-    refusal,
+    tmux_error,
 )
 
 
@@ -46,7 +46,7 @@ def test_without_tmux_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     """The message holds the command."""
     monkeypatch.setenv("PATH", "/nonexistent")
 
-    with pytest.raises(TmuxMissing, match="sudo apt-get install -y tmux"):
+    with pytest.raises(Unavailable, match="sudo apt-get install -y tmux"):
         Tmux().run("list-sessions")
 
 
@@ -64,7 +64,7 @@ def test_without_tmux_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
 )
 def test_tmuxs_words_are_told_apart(words: str, family: type[Exception]) -> None:
     """A server that is not there is another error than one that says no."""
-    assert type(refusal(Server("x"), "run", words)) is family
+    assert type(tmux_error(Server("x"), "run", words)) is family
 
 
 def test_the_command_line_does_not_pay_for_what_only_gateways_need() -> None:

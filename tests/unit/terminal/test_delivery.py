@@ -9,7 +9,7 @@ import pytest
 
 from posthouse.terminal import keys
 from posthouse.terminal.control import ControlClient
-from posthouse.terminal.delivery import Hands, Typist
+from posthouse.terminal.delivery import InputProfile, PaneWriter
 
 
 class Recorded:
@@ -40,11 +40,11 @@ def test_an_escape_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """What follows at once would be taken for the rest of it, by whoever types next as well."""
     client = Recorded()
     monkeypatch.setattr(asyncio, "sleep", client.sleep)
-    typist = Typist(
-        cast(ControlClient, client), "%1", cast(Hands, _NoHands()), lock_path=tmp_path / "pane.lock"
+    writer = PaneWriter(
+        cast(ControlClient, client), "%1", cast(InputProfile, _NoHands()), lock_path=tmp_path / "pane.lock"
     )
 
-    asyncio.run(typist.press(keys.parse("<[Escape]>x<[Enter]><[Escape]>")))
+    asyncio.run(writer.press(keys.parse("<[Escape]>x<[Enter]><[Escape]>")))
 
     pasted = [("load-buffer", "x"), "paste-buffer"]
     assert client.done == ["Escape", "a moment", *pasted, "Enter", "Escape", "a moment"]

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from posthouse.terminal.control import ControlClient, Listener
-from posthouse.terminal.pane_activity import PaneFollower, steady
+from posthouse.terminal.pane_activity import PaneFollower, without_animation
 
 IDLE, BUSY = b"\x1b]0;\xe2\x9c\xb3 x\x07", b"\x1b]2;\xe2\xa0\x82 x\x1b\\"
 
@@ -32,7 +32,7 @@ def hurries(*chunks: bytes, pane_id: str = "%1") -> list[int]:
         found = []
         for number, chunk in enumerate(chunks):
             before = len(looks)
-            cast(Any, follower)._pacer._looked_at = float("-inf")  # each of them may hurry
+            cast(Any, follower)._debouncer._called_at = float("-inf")  # each of them may hurry
             client.listeners[0](pane_id, chunk)
             found += [number] if len(looks) > before else []
         follower.close()
@@ -72,6 +72,6 @@ def test_other_panes_do_not_matter() -> None:
 
 def test_what_only_moves_says_nothing() -> None:
     """Spinners turn, and codex blinks."""
-    assert steady("⠋ proj") == steady("⠙ proj")
-    assert steady("[ . ] Action Required | x") == steady("[ ! ] Action Required | x")
-    assert steady("⠋ proj") != steady("✳ proj")
+    assert without_animation("⠋ proj") == without_animation("⠙ proj")
+    assert without_animation("[ . ] Action Required | x") == without_animation("[ ! ] Action Required | x")
+    assert without_animation("⠋ proj") != without_animation("✳ proj")

@@ -34,7 +34,7 @@ def test_a_prompt_has_a_limit() -> None:
     """One megabyte is still taken, one byte more is not."""
     assert paste.pasteable("é" * (paste.MAX_BYTES // 2))
 
-    with pytest.raises(paste.PromptTooLong):
+    with pytest.raises(InvalidInput, match="longer than 1 MB"):
         paste.pasteable("é" * (paste.MAX_BYTES // 2) + "x")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posthouse.terminal import protocol
-from posthouse.terminal.protocol import Event, GarbledTmux, Output, Parser, Paused, Reply
+from posthouse.terminal.protocol import ControlProtocolError, Event, Output, Parser, Paused, Reply
 
 _TRANSCRIPT = (
     b"%begin 1700 10 0\n%end 1700 10 0\n%session-changed $0 s\n"
@@ -57,7 +57,7 @@ def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
     """The rest that is kept has a limit."""
     monkeypatch.setattr(protocol, "MAX_LINE_BYTES", 100)
 
-    with pytest.raises(GarbledTmux):
+    with pytest.raises(ControlProtocolError):
         Parser().feed(b"x" * 101)
 
 
@@ -65,7 +65,7 @@ def test_a_reply_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
     """So has a reply."""
     monkeypatch.setattr(protocol, "MAX_REPLY_BYTES", 100)
 
-    with pytest.raises(GarbledTmux):
+    with pytest.raises(ControlProtocolError):
         Parser().feed(b"%begin 1 1 1\n" + b"line\n" * 30)
 
 

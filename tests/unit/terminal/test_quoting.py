@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from posthouse.errors import InvalidInput
 from posthouse.terminal import quoting
 
 _LINE = re.compile(
@@ -22,7 +23,7 @@ def test_a_line_holds_no_byte_that_means_something(command: list[str]) -> None:
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"], ids=["NUL", "half a surrogate pair"])
 def test_what_tmux_cannot_carry_is_refused(text: str) -> None:
     """NUL and broken Unicode are the caller's mistake."""
-    with pytest.raises(quoting.UnsendableText):
+    with pytest.raises(InvalidInput, match="the text holds"):
         quoting.line(["set-buffer", text])
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from posthouse.terminal.session import BadSessionName, check_name
+from posthouse.errors import InvalidInput
+from posthouse.terminal.session import check_name
 
 
 @pytest.mark.parametrize("name", ["HOUMAO-gpu-1741867200000", "my agent", "büro", "a@b", "x" * 200])
@@ -16,5 +17,5 @@ def test_a_name_that_tmux_keeps_is_taken(name: str) -> None:
 )
 def test_a_name_that_means_something_else_is_refused_early(name: str) -> None:
     """tmux would rename it, expand it, or take another session for it."""
-    with pytest.raises(BadSessionName):
+    with pytest.raises(InvalidInput, match="cannot name a tmux session"):
         check_name(name)

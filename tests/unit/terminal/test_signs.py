@@ -3,7 +3,7 @@
 import pytest
 
 from posthouse.terminal.screen import Screen, Surface, SurfaceState
-from posthouse.terminal.signs import Signs, refusal
+from posthouse.terminal.signs import SubmissionSigns, refusal
 
 
 def _surface(state: SurfaceState, composer: str | None = None, dialog: str | None = None) -> Surface:
@@ -86,9 +86,9 @@ def test_signs_of_a_prompt_taken(
     looks: list[tuple[float, Surface]], acknowledged: bool, was_busy: bool, seen: tuple[str, ...]
 ) -> None:
     """Two signs agree or nothing is claimed; a composer that a repaint empties is no sign."""
-    signs = Signs(lambda: acknowledged, was_busy=was_busy)
+    signs = SubmissionSigns(lambda: acknowledged, was_busy=was_busy)
 
     for now, surface in looks:
-        signs.look(surface, now)
+        signs.observe(surface, now)
 
-    assert (signs.seen, signs.agree) == (seen, len(seen) >= 2)
+    assert (signs.seen, signs.is_confirmed) == (seen, len(seen) >= 2)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.errors import PosthouseError
+from posthouse.errors import Conflict, PosthouseError
 from posthouse.support import files
 from posthouse.terminal import variable_files
-from posthouse.terminal.variable_files import BadVariablesFile
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def test_a_file_that_is_open_to_others_is_refused(path: Path, mode: int) -> None
     """The message says what to do and has no value."""
     path.chmod(mode)
 
-    with pytest.raises(BadVariablesFile) as refused:
+    with pytest.raises(Conflict) as refused:
         variable_files.read(path)
 
     assert str(path) in str(refused.value)
@@ -40,13 +39,13 @@ def test_a_file_of_another_user_is_refused(path: Path) -> None:
     """Even root does not start a program with another user's variables."""
     os.chown(path, 1000, 1000)
 
-    with pytest.raises(BadVariablesFile, match="belongs to user 1000, not to you"):
+    with pytest.raises(Conflict, match="belongs to user 1000, not to you"):
         variable_files.read(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """An agent is not started without its variables."""
-    with pytest.raises(BadVariablesFile, match=r"/gone, which has the variables of the program, is missing"):
+    with pytest.raises(Conflict, match=r"/gone, which has the variables of the program, is missing"):
         variable_files.read(tmp_path / "gone")
 
 
@@ -54,7 +53,7 @@ def test_a_link_is_not_followed(path: Path, tmp_path: Path) -> None:
     """Only a file of its own is read."""
     (tmp_path / "link").symlink_to(path)
 
-    with pytest.raises(BadVariablesFile, match="is a symbolic link"):
+    with pytest.raises(Conflict, match="is a symbolic link"):
         variable_files.read(tmp_path / "link")
 
 
@@ -62,7 +61,7 @@ def test_a_named_pipe_blocks_no_start(tmp_path: Path) -> None:
     """It is refused at once."""
     os.mkfifo(tmp_path / "pipe", 0o600)
 
-    with pytest.raises(BadVariablesFile, match="is a named pipe"):
+    with pytest.raises(Conflict, match="is a named pipe"):
         variable_files.read(tmp_path / "pipe")
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from posthouse.errors import InvalidInput
 from posthouse.terminal import variables
 
 _names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
@@ -28,7 +29,7 @@ def test_no_value_passes_for_another_variable(values: dict[str, str]) -> None:
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A=B", "A\nB", "-g"])
 def test_a_bad_name_is_refused(name: str) -> None:
     """What is no name could be a flag or a second variable."""
-    with pytest.raises(variables.BadVariable):
+    with pytest.raises(InvalidInput):
         variables.flags({name: "x"})
 
 
@@ -36,7 +37,7 @@ def test_a_value_has_the_kernels_limit_and_is_not_repeated() -> None:
     """128 KB with its name is the most; the message does not hold the value."""
     variables.check({"A": "x" * (128 * 1024 - 3)})
 
-    with pytest.raises(variables.BadVariable) as refused:
+    with pytest.raises(InvalidInput) as refused:
         variables.check({"A": "x" * (128 * 1024 - 2)})
 
     assert "xx" not in str(refused.value)

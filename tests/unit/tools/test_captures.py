@@ -13,6 +13,6 @@ def test_a_capture_is_read_as_a_person_reads_it(tool: str, name: str) -> None:
     """State, outcome, dialog with its choices, and what stands in the composer."""
     folder = captures.folder_of(tool)
 
-    read = captures.words_of(tools.load(tool).read_surface(captures.screen(folder, name)))
+    read = captures.expected_state(tools.load(tool).read_surface(captures.screen(folder, name)))
 
     assert read == captures.expected(folder)[name]

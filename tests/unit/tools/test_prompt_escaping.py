@@ -2,13 +2,13 @@
 
 import pytest
 
-from posthouse.tools.prompt_escaping import typeable
-from posthouse.tools.tool import UnsafePrompt
+from posthouse.errors import InvalidInput
+from posthouse.tools.prompt_escaping import normalize_prompt
 
 
 def test_newlines_are_plain_and_none_is_at_the_end() -> None:
     """Everything else stays as it is."""
-    assert typeable("  a\r\nb\rc\td\n\n") == "  a\nb\nc\td"
+    assert normalize_prompt("  a\r\nb\rc\td\n\n") == "  a\nb\nc\td"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_newlines_are_plain_and_none_is_at_the_end() -> None:
 )
 def test_what_a_terminal_would_not_take_for_text_is_refused(prompt: str, words: str) -> None:
     """The message says what is wrong and where."""
-    with pytest.raises(UnsafePrompt) as refused:
-        typeable(prompt)
+    with pytest.raises(InvalidInput) as refused:
+        normalize_prompt(prompt)
 
     assert words in str(refused.value)

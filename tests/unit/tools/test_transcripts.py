@@ -7,8 +7,8 @@ import pytest
 
 from posthouse import tools
 from posthouse.tools import transcripts
-from posthouse.tools.tool import Place
-from posthouse.tools.transcripts import Record, Tally
+from posthouse.tools.tool import TranscriptPosition
+from posthouse.tools.transcripts import TokenCounter, TranscriptRecord
 
 
 def test_the_whole_records_at_the_end_are_read_with_their_places(tmp_path: Path) -> None:
@@ -19,8 +19,8 @@ def test_the_whole_records_at_the_end_are_read_with_their_places(tmp_path: Path)
     read = list(transcripts.read(path, max_bytes=42))
 
     assert read == [
-        Record(fields={"n": "ü"}, place=Place(file="a.jsonl", offset=18)),
-        Record(fields={"n": 2}, place=Place(file="a.jsonl", offset=41)),
+        TranscriptRecord(fields={"n": "ü"}, position=TranscriptPosition(file="a.jsonl", offset=18)),
+        TranscriptRecord(fields={"n": 2}, position=TranscriptPosition(file="a.jsonl", offset=41)),
     ]
 
 
@@ -41,9 +41,9 @@ def test_of_a_file_that_is_gone_nothing_is_read(tmp_path: Path) -> None:
 
 def test_what_is_no_count_is_not_counted() -> None:
     """Transcripts are others' files: a newer CLI may tell something else there."""
-    tally = Tally()
-    tally.note("a", {"in": "many", "out": 2, "new": 5}, {"in": "input", "out": "output"})
-    tally.note("b", "nothing", {"in": "input"})
+    tally = TokenCounter()
+    tally.add("a", {"in": "many", "out": 2, "new": 5}, {"in": "input", "out": "output"})
+    tally.add("b", "nothing", {"in": "input"})
 
     assert tally.total() == {"output": 2}
 

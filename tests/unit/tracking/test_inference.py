@@ -11,48 +11,48 @@ from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.support import clock
 from posthouse.terminal.screen import Surface
 from posthouse.tools import tool  # a name that begins with Test would be collected
-from posthouse.tools.tool import Meaning
+from posthouse.tools.tool import TurnSignal
 from posthouse.tracking import tracker
-from posthouse.tracking.observation import Ended, Heard, Sight
-from posthouse.tracking.tracker import Belief
+from posthouse.tracking.observation import EndedTurn, HookReport, Observation
+from posthouse.tracking.tracker import TuiState
 
 START = datetime(2026, 6, 5, 12, tzinfo=UTC)
 TIMINGS = TrackingTimings()
-ALWAYS_ENDS = tool.Testimony(silent_endings=frozenset(), end_means_success=False)
-ENDED = Ended(submitted_at_utc="2026-06-05T11:00:00+00:00", outcome="success")
-Step = tuple[float, Sight]
+ALWAYS_ENDS = tool.EvidenceRules(unreported_outcomes=frozenset(), end_implies_success=False)
+ENDED = EndedTurn(submitted_at_utc="2026-06-05T11:00:00+00:00", outcome="success")
+Step = tuple[float, Observation]
 
 
 def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def screen(state: Any, *, composer: str | None = "", **more: Any) -> Sight:
-    return Sight(
+def screen(state: Any, *, composer: str | None = "", **more: Any) -> Observation:
+    return Observation(
         reach="screen",
         surface=Surface(state=state, evidence=("test",), composer=composer, **more),
         text=state,
     )
 
 
-def hook(sight: Sight, meaning: Meaning, seconds: float) -> Sight:
-    return replace(sight, heard=Heard(meaning=meaning, at=at(seconds)))
+def hook(observation: Observation, meaning: TurnSignal, seconds: float) -> Observation:
+    return replace(observation, hook_report=HookReport(meaning=meaning, at=at(seconds)))
 
 
-def running(sight: Sight, seconds: float) -> Sight:
-    return replace(sight, running_since_utc=clock.iso_micros(at(seconds)))
+def running(observation: Observation, seconds: float) -> Observation:
+    return replace(observation, running_since_utc=clock.iso_micros(at(seconds)))
 
 
 def after(
-    *steps: Step, testimony: tool.Testimony | None = None, timings: TrackingTimings = TIMINGS
-) -> Belief:
-    """The belief after what was seen at those seconds."""
-    belief = tracker.initial(START)
-    for seconds, sight in steps:
-        belief = tracker.see(
-            belief, sight, at=at(seconds), timings=timings, testimony=testimony or tool.Testimony()
+    *steps: Step, testimony: tool.EvidenceRules | None = None, timings: TrackingTimings = TIMINGS
+) -> TuiState:
+    """The state after what was seen at those seconds."""
+    state = tracker.initial(START)
+    for seconds, observation in steps:
+        state = tracker.observe(
+            state, observation, at=at(seconds), timings=timings, rules=testimony or tool.EvidenceRules()
         )
-    return belief
+    return state
 
 
 READY, ACTIVE, ASKED = (
@@ -62,7 +62,7 @@ READY, ACTIVE, ASKED = (
 )
 UNREADABLE = screen("unknown", composer=None)
 
-STORIES: dict[str, tuple[list[Step], tool.Testimony | None, tuple[str, tuple[str, ...]]]] = {
+STORIES: dict[str, tuple[list[Step], tool.EvidenceRules | None, tuple[str, tuple[str, ...]]]] = {
     "the screen's word is taken at once": ([(0, READY), (1, ACTIVE)], None, ("active", ("screen",))),
     "a title says so too": (
         [(0, screen("active", title="active"))],
@@ -96,7 +96,7 @@ STORIES: dict[str, tuple[list[Step], tool.Testimony | None, tuple[str, tuple[str
     ),
     "who is not believed for this CLI adds nothing": (
         [(0, UNREADABLE), (60, hook(UNREADABLE, "asking", 5.0))],
-        tool.Testimony(blocks=frozenset({"screen"})),
+        tool.EvidenceRules(blocks=frozenset({"screen"})),
         ("unknown", ("screen",)),
     ),
     "silence after Escape is no contradiction": (
@@ -159,10 +159,18 @@ STORIES: dict[str, tuple[list[Step], tool.Testimony | None, tuple[str, tuple[str
         None,
         ("ready", ("screen",)),
     ),
-    "a program that ended": ([(0, READY), (1, Sight(reach="program_ended"))], None, ("exited", ("process",))),
-    "a session that is gone": ([(0, READY), (1, Sight(reach="no_session"))], None, ("exited", ("process",))),
+    "a program that ended": (
+        [(0, READY), (1, Observation(reach="program_ended"))],
+        None,
+        ("exited", ("process",)),
+    ),
+    "a session that is gone": (
+        [(0, READY), (1, Observation(reach="no_session"))],
+        None,
+        ("exited", ("process",)),
+    ),
     "a tmux that does not answer": (
-        [(0, READY), (1, Sight(reach="no_answer"))],
+        [(0, READY), (1, Observation(reach="no_answer"))],
         None,
         ("stale", ("process",)),
     ),
@@ -192,56 +200,56 @@ STORIES: dict[str, tuple[list[Step], tool.Testimony | None, tuple[str, tuple[str
 
 @pytest.mark.parametrize(("steps", "testimony", "believed"), STORIES.values(), ids=STORIES.keys())
 def test_who_is_believed(
-    steps: list[Step], testimony: tool.Testimony | None, believed: tuple[str, tuple[str, ...]]
+    steps: list[Step], testimony: tool.EvidenceRules | None, believed: tuple[str, tuple[str, ...]]
 ) -> None:
     """The state, and who decided it."""
-    verdict = after(*steps, testimony=testimony).verdict
+    inferred = after(*steps, testimony=testimony).inferred
 
-    assert (verdict.state, verdict.decided_by) == believed
+    assert (inferred.state, inferred.decided_by) == believed
 
 
-RECOVERIES: dict[str, tuple[Sight, float, str]] = {
+RECOVERIES: dict[str, tuple[Observation, float, str]] = {
     "a mere status row, before its time": (ACTIVE, 4.9, "active"),
     "a mere status row": (ACTIVE, 5.0, "ready"),
     "a title says so too": (screen("active", title="active"), 19.9, "active"),
     "a title says so for too long": (screen("active", title="active"), 20.0, "ready"),
     "a hook told of it": (hook(ACTIVE, "submitted", 0), 29.0, "active"),
-    "a transcript told of it": (replace(ACTIVE, ended=ENDED), 29.0, "active"),
+    "a transcript told of it": (replace(ACTIVE, ended_turn=ENDED), 29.0, "active"),
 }
 
 
-@pytest.mark.parametrize(("sight", "seconds", "state"), RECOVERIES.values(), ids=RECOVERIES.keys())
+@pytest.mark.parametrize(("observation", "seconds", "state"), RECOVERIES.values(), ids=RECOVERIES.keys())
 def test_a_turn_that_only_the_screen_shows_and_that_stands_still_is_given_up(
-    sight: Sight, seconds: float, state: str
+    observation: Observation, seconds: float, state: str
 ) -> None:
     """The two recoveries of the contract, for sessions without hooks and transcript alone."""
-    assert after((0, sight), (seconds, sight)).verdict.state == state
+    assert after((0, observation), (seconds, observation)).inferred.state == state
 
 
 def test_a_recovery_invents_no_success() -> None:
     """Nobody knows how it ended."""
-    belief = after((0, ACTIVE), (5, ACTIVE), (60, READY))
+    state = after((0, ACTIVE), (5, ACTIVE), (60, READY))
 
-    assert (belief.turn.phase, belief.turn.last.result, belief.outcome) == ("ready", "none", "none")
+    assert (state.turn.phase, state.turn.last.result, state.outcome) == ("ready", "none", "none")
 
 
 def test_a_noted_turn_is_not_given_up_as_early() -> None:
     """Somebody said that a prompt went in."""
-    noted = tracker.note(after((0, READY)), at=at(1))
-    shown = tracker.see(noted, ACTIVE, at=at(2), timings=TIMINGS)
+    noted = tracker.note_prompt(after((0, READY)), at=at(1))
+    shown = tracker.observe(noted, ACTIVE, at=at(2), timings=TIMINGS)
 
-    assert tracker.see(shown, ACTIVE, at=at(8), timings=TIMINGS).verdict.state == "active"
-    assert tracker.see(shown, ACTIVE, at=at(22), timings=TIMINGS).verdict.state == "ready"
+    assert tracker.observe(shown, ACTIVE, at=at(8), timings=TIMINGS).inferred.state == "active"
+    assert tracker.observe(shown, ACTIVE, at=at(22), timings=TIMINGS).inferred.state == "ready"
 
 
-OUTCOMES: dict[str, tuple[Sight, float, tuple[str, str | None]]] = {
+OUTCOMES: dict[str, tuple[Observation, float, tuple[str, str | None]]] = {
     "nobody tells yet": (READY, 5.0, ("none", None)),
     "nobody tells, and it stands there": (READY, 6.0, ("success", None)),
     "a hook says that it went well": (hook(READY, "ended", 4), 5.0, ("success", None)),
     "a hook says that it failed": (hook(READY, "failed", 4), 5.0, ("error", "api_error")),
     "the hook of an earlier turn": (hook(READY, "ended", -4), 60.0, ("none", None)),
     "the transcript is believed before a hook": (
-        replace(hook(READY, "ended", 4), ended=replace(ENDED, outcome="interrupted")),
+        replace(hook(READY, "ended", 4), ended_turn=replace(ENDED, outcome="interrupted")),
         5.0,
         ("interrupted", None),
     ),
@@ -264,12 +272,12 @@ OUTCOMES: dict[str, tuple[Sight, float, tuple[str, str | None]]] = {
 }
 
 
-@pytest.mark.parametrize(("sight", "seconds", "outcome"), OUTCOMES.values(), ids=OUTCOMES.keys())
-def test_how_a_turn_ended(sight: Sight, seconds: float, outcome: tuple[str, str | None]) -> None:
+@pytest.mark.parametrize(("observation", "seconds", "outcome"), OUTCOMES.values(), ids=OUTCOMES.keys())
+def test_how_a_turn_ended(observation: Observation, seconds: float, outcome: tuple[str, str | None]) -> None:
     """The transcript, then a hook, then a mark on the screen; standing still only where no other speaks."""
-    belief = after((0, READY), (2, ACTIVE), (5.0, sight), (seconds, sight))
+    state = after((0, READY), (2, ACTIVE), (5.0, observation), (seconds, observation))
 
-    assert (belief.outcome, belief.error_kind) == outcome
+    assert (state.outcome, state.error_kind) == outcome
 
 
 def test_a_hook_that_always_says_ended_proves_no_success() -> None:
@@ -281,15 +289,15 @@ def test_a_hook_that_always_says_ended_proves_no_success() -> None:
 
 def test_each_witness_keeps_the_time_since_which_it_says_so() -> None:
     """Who repeats itself does not become younger."""
-    belief = after((0, READY), (1, ACTIVE), (9, hook(ACTIVE, "submitted", 0.5)))
+    state = after((0, READY), (1, ACTIVE), (9, hook(ACTIVE, "submitted", 0.5)))
 
-    told = {source: (one.says, one.since) for source, one in belief.evidence.items()}
+    told = {source: (one.value, one.since) for source, one in state.evidence.items()}
     assert told == {
         "process": ("running", at(0)),
         "screen": ("active", at(1)),
         "hook": ("submitted", at(0.5)),
     }
-    assert belief.state_since == at(1)
+    assert state.state_since == at(1)
 
 
 def test_three_lasting_contradictions_within_an_hour_are_an_alarm() -> None:
@@ -297,20 +305,20 @@ def test_three_lasting_contradictions_within_an_hour_are_an_alarm() -> None:
     wrong = hook(ACTIVE, "ended", 5)
     steps: list[Step] = []
     alarms: list[datetime | None] = []
-    belief = tracker.initial(START)
+    state = tracker.initial(START)
     for turn in range(5):
         begin = turn * 100.0
         wrong = hook(ACTIVE, "ended", begin + 5)
         steps = [(begin, READY), (begin + 1, ACTIVE), (begin + 5, wrong), (begin + 9, wrong)]
-        for seconds, sight in steps:
-            belief = tracker.see(belief, sight, at=at(seconds), timings=TIMINGS)
-        alarms.append(belief.drift.alarmed_at)
+        for seconds, observation in steps:
+            state = tracker.observe(state, observation, at=at(seconds), timings=TIMINGS)
+        alarms.append(state.drift.alerted_at)
 
     assert alarms == [None, None, at(209), at(209), at(209)]
-    assert belief.drift.count == 5
+    assert state.drift.count == 5
 
 
-Due = Callable[[], Belief]
+Due = Callable[[], TuiState]
 DUES: dict[str, tuple[Due, float | None]] = {
     "nobody has looked": (lambda: tracker.initial(START), None),
     "a ready TUI": (lambda: after((0, READY)), None),
@@ -325,6 +333,6 @@ DUES: dict[str, tuple[Due, float | None]] = {
 @pytest.mark.parametrize(("made", "due"), DUES.values(), ids=DUES.keys())
 def test_time_is_waited_for_only_where_it_can_change_something(made: Due, due: float | None) -> None:
     """An idle agent has no timer."""
-    belief = made()
+    state = made()
 
-    assert tracker.next_at(belief, at=belief.seen_at, timings=TIMINGS) == (None if due is None else at(due))
+    assert tracker.next_at(state, at=state.observed_at, timings=TIMINGS) == (None if due is None else at(due))

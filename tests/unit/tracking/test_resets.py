@@ -33,7 +33,7 @@ WORDS: dict[str, str | None] = {
 @pytest.mark.parametrize(("words", "told"), WORDS.items(), ids=WORDS.keys())
 def test_what_cli_words_mean(words: str, told: str | None) -> None:
     """The next such moment; what can't be believed is none."""
-    found = resets.moment(words, seen_at=SEEN)
+    found = resets.reset_time(words, seen_at=SEEN)
 
     assert (None if found is None else found.isoformat()) == told
 
@@ -41,6 +41,6 @@ def test_what_cli_words_mean(words: str, told: str | None) -> None:
 @given(some.text(alphabet="0123456789apm:dhs ,-TZ()UCin/aftero", max_size=60))
 def test_words_of_any_kind_are_read_or_left(words: str) -> None:
     """A screen holds whatever an agent writes."""
-    found = resets.moment(words, seen_at=SEEN)
+    found = resets.reset_time(words, seen_at=SEEN)
 
     assert found is None or found > SEEN

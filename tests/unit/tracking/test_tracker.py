@@ -11,40 +11,40 @@ from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.terminal.screen import Surface, SurfaceState
 from posthouse.tools.packs import captures
 from posthouse.tracking import tracker
-from posthouse.tracking.observation import Ended, Sight
-from posthouse.tracking.tracker import Belief
+from posthouse.tracking.observation import EndedTurn, Observation
+from posthouse.tracking.tracker import TuiState
 
 START = datetime(2026, 6, 5, tzinfo=UTC)
 TIMINGS = TrackingTimings()
-OLD = Ended(submitted_at_utc="2026-06-05T00:00:00+00:00", outcome="success")
-NEW = Ended(submitted_at_utc="2026-06-05T00:00:09+00:00", outcome="success")
-Step = Callable[[Belief, datetime], Belief]
+OLD = EndedTurn(submitted_at_utc="2026-06-05T00:00:00+00:00", outcome="success")
+NEW = EndedTurn(submitted_at_utc="2026-06-05T00:00:09+00:00", outcome="success")
+Step = Callable[[TuiState, datetime], TuiState]
 
 
-def look(state: SurfaceState, *, ended: Ended | None = None, **more: Any) -> Step:
+def look(state: SurfaceState, *, ended: EndedTurn | None = None, **more: Any) -> Step:
     surface = Surface(state=state, evidence=("test",), **{"composer": "", **more})
-    sight = Sight(reach="screen", pane_id="%1", pane_pid=1, surface=surface, ended=ended)
-    return lambda belief, at: tracker.see(belief, sight, at=at, timings=TIMINGS)
+    observation = Observation(reach="screen", pane_id="%1", pane_pid=1, surface=surface, ended_turn=ended)
+    return lambda state, at: tracker.observe(state, observation, at=at, timings=TIMINGS)
 
 
-def lost(belief: Belief, at: datetime) -> Belief:
-    return tracker.see(belief, Sight(reach="no_session"), at=at, timings=TIMINGS)
+def lost(state: TuiState, at: datetime) -> TuiState:
+    return tracker.observe(state, Observation(reach="no_session"), at=at, timings=TIMINGS)
 
 
-def note(belief: Belief, at: datetime) -> Belief:
-    return tracker.note(belief, at=at)
+def note(state: TuiState, at: datetime) -> TuiState:
+    return tracker.note_prompt(state, at=at)
 
 
-def withdraw(belief: Belief, at: datetime) -> Belief:
-    return tracker.withdraw(belief, at=at, timings=TIMINGS)
+def withdraw(state: TuiState, at: datetime) -> TuiState:
+    return tracker.withdraw_prompt(state, at=at, timings=TIMINGS)
 
 
-def after(*steps: Step, seconds: float = 1.0) -> Belief:
-    """The belief after *steps*, *seconds* apart."""
-    belief = tracker.initial(START)
+def after(*steps: Step, seconds: float = 1.0) -> TuiState:
+    """The state after *steps*, *seconds* apart."""
+    state = tracker.initial(START)
     for number, step in enumerate(steps, 1):
-        belief = step(belief, START + timedelta(seconds=number * seconds))
-    return belief
+        state = step(state, START + timedelta(seconds=number * seconds))
+    return state
 
 
 STORIES: dict[str, tuple[list[Step], tuple[str, str, str]]] = {
@@ -69,7 +69,9 @@ STORIES: dict[str, tuple[list[Step], tuple[str, str, str]]] = {
             note,
             look("active"),
             look("ready", ended=OLD, outcome="interrupted"),
-            look("ready", ended=Ended(submitted_at_utc="2026-06-05T00:00:02+00:00", outcome="interrupted")),
+            look(
+                "ready", ended=EndedTurn(submitted_at_utc="2026-06-05T00:00:02+00:00", outcome="interrupted")
+            ),
         ],
         ("ready", "interrupted", "explicit_input"),
     ),
@@ -128,7 +130,7 @@ def test_phase_and_last_turn(steps: list[Step], believed: tuple[str, str, str]) 
 )
 def test_the_transcript_says_how_a_turn_ended(outcome: Any, result: str) -> None:
     """A quiet screen looks the same after each."""
-    ended = Ended(submitted_at_utc=NEW.submitted_at_utc, outcome=outcome)
+    ended = EndedTurn(submitted_at_utc=NEW.submitted_at_utc, outcome=outcome)
 
     last = after(look("active"), look("ready", ended=ended)).turn.last
 
@@ -148,19 +150,19 @@ def test_the_transcript_says_how_a_turn_ended(outcome: Any, result: str) -> None
 def test_a_failed_compaction_degrades_the_chat_and_is_no_known_failure(capture: str, error_type: str) -> None:
     """The contract's words tell of the chat; our own outcome is an error all the same."""
     screen = captures.screen(captures.folder_of("codex"), capture)
-    sight = Sight(reach="screen", surface=tools.load("codex").read_surface(screen))
+    observation = Observation(reach="screen", surface=tools.load("codex").read_surface(screen))
 
-    belief = after(note, look("active"), lambda b, at: tracker.see(b, sight, at=at, timings=TIMINGS))
+    state = after(note, look("active"), lambda b, at: tracker.observe(b, observation, at=at, timings=TIMINGS))
 
     told = ("turn_phase", "last_turn_result", "last_turn_source", "chat_context", "chat_context_diagnostic")
-    assert [belief.facts[name] for name in told] == ["ready", "none", "none", "degraded", error_type]
-    assert (belief.turn.last.in_contract.at, belief.outcome) == (None, "error")
+    assert [state.facts[name] for name in told] == ["ready", "none", "none", "degraded", error_type]
+    assert (state.turn.last.in_contract.at, state.outcome) == (None, "error")
 
 
 def test_a_turn_that_came_and_went_between_two_looks_is_the_last_one() -> None:
     """The transcript alone tells of it; an earlier one that it tells of again is not news."""
-    first = Ended(submitted_at_utc="2026-11-15T10:00:01.000000+00:00", outcome="interrupted")
-    second = Ended(submitted_at_utc="2026-11-15T10:00:02.000000+00:00", outcome="success")
+    first = EndedTurn(submitted_at_utc="2026-11-15T10:00:01.000000+00:00", outcome="interrupted")
+    second = EndedTurn(submitted_at_utc="2026-11-15T10:00:02.000000+00:00", outcome="success")
     seen = [look("ready"), look("active"), look("ready", ended=first)]
 
     missed = after(*seen, look("ready", ended=second))
@@ -215,30 +217,32 @@ def test_what_a_surface_says_in_the_contracts_words(step: Step, told: tuple[str,
     assert shown == told
 
 
-REACHES: dict[str, tuple[Sight | None, tuple[str, str, str, str, str | None]]] = {
+REACHES: dict[str, tuple[Observation | None, tuple[str, str, str, str, str | None]]] = {
     "nobody looked": (None, ("unknown", "tmux_missing", "unknown", "transport_unavailable", None)),
     "no session": (
-        Sight(reach="no_session", detail="gone"),
+        Observation(reach="no_session", detail="gone"),
         ("unavailable", "tmux_missing", "unknown", "transport_unavailable", None),
     ),
     "no program": (
-        Sight(reach="program_ended", detail="ended"),
+        Observation(reach="program_ended", detail="ended"),
         ("tui_down", "tmux_up", "tui_down", "skipped_tui_down", None),
     ),
     "no answer": (
-        Sight(reach="no_answer", detail="tmux is frozen"),
+        Observation(reach="no_answer", detail="tmux is frozen"),
         ("error", "probe_error", "probe_error", "probe_error", "tmux is frozen"),
     ),
 }
 
 
-@pytest.mark.parametrize(("sight", "told"), REACHES.values(), ids=REACHES.keys())
-def test_how_far_a_look_got(sight: Sight | None, told: tuple[str, str, str, str, str | None]) -> None:
+@pytest.mark.parametrize(("observation", "told"), REACHES.values(), ids=REACHES.keys())
+def test_how_far_a_look_got(
+    observation: Observation | None, told: tuple[str, str, str, str, str | None]
+) -> None:
     """Terminal, process and screen are told apart."""
-    belief = tracker.initial(START)
-    if sight is not None:
-        belief = tracker.see(belief, sight, at=START, timings=TIMINGS)
-    facts = belief.surface
+    state = tracker.initial(START)
+    if observation is not None:
+        state = tracker.observe(state, observation, at=START, timings=TIMINGS)
+    facts = state.surface
 
     assert (facts.availability, facts.transport, facts.process, facts.parse, facts.probe_error) == told
 
@@ -246,9 +250,9 @@ def test_how_far_a_look_got(sight: Sight | None, told: tuple[str, str, str, str,
 def test_a_scrolled_screen_takes_no_keys() -> None:
     """A person in copy mode makes a ready agent unready."""
     surface = Surface(state="ready", evidence=("test",), composer="")
-    sight = Sight(reach="screen", surface=surface, is_scrolled=True)
+    observation = Observation(reach="screen", surface=surface, is_scrolled=True)
 
-    facts = tracker.see(tracker.initial(START), sight, at=START, timings=TIMINGS).surface
+    facts = tracker.observe(tracker.initial(START), observation, at=START, timings=TIMINGS).surface
 
     assert (facts.accepting, facts.posture, facts.is_promptable) == ("no", "no", False)
 

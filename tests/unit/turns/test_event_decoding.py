@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from posthouse.contracts.events import CanonicalEvent, Decoded, Provider
-from posthouse.turns.event_decoding import Narrator, encode
+from posthouse.contracts.events import CanonicalEvent, DecodedRecord, Provider
+from posthouse.turns.event_decoding import EventDecoder, encode
 from posthouse.turns.tail import Overlong
 
 
@@ -16,22 +16,22 @@ class Words:
 
     PROVIDER: Provider = "codex"
 
-    def decode(self, record: Mapping[str, Any]) -> Sequence[Decoded]:
+    def decode(self, record: Mapping[str, Any]) -> Sequence[DecodedRecord]:
         if "bad" in record:
             raise KeyError("bad")
-        return [Decoded(kind="assistant", provider_event_type="say", message=str(record.get("say")))]
+        return [DecodedRecord(kind="assistant", provider_event_type="say", message=str(record.get("say")))]
 
     def session_id(self, record: Mapping[str, Any]) -> str | None:
         return record.get("session_id")
 
 
-def narrator() -> Narrator:
-    return Narrator(Words(), 7, now=lambda: "T")
+def event_decoder() -> EventDecoder:
+    return EventDecoder(Words(), 7, now=lambda: "T")
 
 
 def test_a_record_becomes_an_event_in_its_turn() -> None:
     """The event carries the turn, the provider, the time and the record itself."""
-    assert list(narrator().stdout(b'{"say": "hi", "session_id": "s1"}')) == [
+    assert list(event_decoder().stdout(b'{"say": "hi", "session_id": "s1"}')) == [
         CanonicalEvent(
             kind="assistant",
             message="hi",
@@ -47,7 +47,7 @@ def test_a_record_becomes_an_event_in_its_turn() -> None:
 
 def test_the_first_conversation_id_holds_for_all_that_follows() -> None:
     """A record without an id belongs to the conversation named before; a later name changes nothing."""
-    teller = narrator()
+    teller = event_decoder()
     lines = (b'{"say": 1}', b'{"session_id": "s1"}', b'{"session_id": "s2"}', b"{}")
 
     assert [event.session_id for line in lines for event in teller.stdout(line)] == [None, "s1", "s1", "s1"]
@@ -69,7 +69,7 @@ def test_the_first_conversation_id_holds_for_all_that_follows() -> None:
 )
 def test_what_cannot_be_understood_is_told_as_a_diagnostic(line: bytes | Overlong, event_type: str) -> None:
     """One bad line never ends the telling, and is never lost silently."""
-    (event,) = narrator().stdout(line)
+    (event,) = event_decoder().stdout(line)
 
     assert (event.kind, event.provider_event_type) == ("diagnostic", event_type)
     assert event.data is not None
@@ -82,12 +82,12 @@ def test_brackets_inside_text_are_not_depth() -> None:
     """A record full of brackets is read as usual."""
     line = json.dumps({"say": "[" * 500}).encode()
 
-    assert [event.kind for event in narrator().stdout(line)] == ["assistant"]
+    assert [event.kind for event in event_decoder().stdout(line)] == ["assistant"]
 
 
 def test_stderr_is_one_diagnostic_for_each_line_with_text() -> None:
     """Blank lines say nothing."""
-    teller = narrator()
+    teller = event_decoder()
     events = [event for line in (b"oops", b"", b"  \r") for event in teller.stderr(line)]
 
     assert [(event.kind, event.provider_event_type, event.data) for event in events] == [
@@ -97,12 +97,12 @@ def test_stderr_is_one_diagnostic_for_each_line_with_text() -> None:
 
 def test_blank_lines_of_stdout_say_nothing() -> None:
     """Between records there may be empty lines."""
-    assert list(narrator().stdout(b" \r")) == []
+    assert list(event_decoder().stdout(b" \r")) == []
 
 
 def test_an_event_survives_its_line_even_with_half_a_surrogate_pair() -> None:
     """Whatever text a provider escapes into JSON can be written and read back."""
-    (event,) = narrator().stdout(b'{"say": "\\ud800 \\u00e9"}')
+    (event,) = event_decoder().stdout(b'{"say": "\\ud800 \\u00e9"}')
 
     line = encode(event)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from posthouse.support.processes import Process
-from posthouse.turns.folder import BadTurnRecord, CalledOff, Folder, Interrupt, Run
+from posthouse.turns.folder import BadTurnRecord, Cancellation, Folder, InterruptRecord, Run
 
 RUN = Run(boot_id="boot", runner=Process(10, 100), child=Process(11, 101))
 
@@ -17,7 +17,7 @@ def test_a_turn_is_taken_once(tmp_path: Path) -> None:
 
     assert folder.claim(RUN)
     assert not folder.claim(Run(boot_id="later", runner=Process(1, 1), child=Process(2, 2)))
-    assert not folder.call_off("too late")
+    assert not folder.cancel_unstarted("too late")
     assert folder.read_claim() == RUN
 
 
@@ -25,9 +25,9 @@ def test_a_turn_that_was_called_off_is_never_taken(tmp_path: Path) -> None:
     """Calling off and taking exclude each other."""
     folder = Folder(tmp_path)
 
-    assert folder.call_off("its starter died")
+    assert folder.cancel_unstarted("its starter died")
     assert not folder.claim(RUN)
-    assert folder.read_claim() == CalledOff(reason="its starter died")
+    assert folder.read_claim() == Cancellation(reason="its starter died")
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
@@ -39,7 +39,7 @@ def test_the_first_reason_for_an_interrupt_stays(tmp_path: Path) -> None:
 
     assert not folder.mark_interrupt("interrupt")
     assert first is not None
-    assert folder.read_interrupt() == Interrupt(requested_at_utc=first.requested_at_utc, reason="limit")
+    assert folder.read_interrupt() == InterruptRecord(requested_at_utc=first.requested_at_utc, reason="limit")
 
 
 def test_process_and_exit_code_are_written_as_the_contract_says(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from posthouse.contracts.events import CanonicalEvent, Kind
-from posthouse.turns.folder import Interrupt
-from posthouse.turns.outcome import Outcome, Verdict, gather, judge
+from posthouse.turns.folder import InterruptRecord
+from posthouse.turns.outcome import FinalStatus, TurnOutcome, collect_evidence, infer_outcome
 
-ASKED = Interrupt(requested_at_utc="T", reason="interrupt")
+ASKED = InterruptRecord(requested_at_utc="T", reason="interrupt")
 
 
 def event(
@@ -49,17 +49,20 @@ ABORT = event("completion", raw={"terminal_reason": "aborted_streaming"}, status
     ],
 )
 def test_the_terminal_event_decides_then_our_signal(
-    completion: CanonicalEvent | None, returncode: int | None, interrupt: Interrupt | None, status: Verdict
+    completion: CanonicalEvent | None,
+    returncode: int | None,
+    interrupt: InterruptRecord | None,
+    status: FinalStatus,
 ) -> None:
     """Terminal event, else our signal, else a crash; the exit code is only evidence."""
-    evidence = gather([completion] if completion else [])
+    evidence = collect_evidence([completion] if completion else [])
 
-    assert judge(evidence, returncode=returncode, interrupt=interrupt).status == status
+    assert infer_outcome(evidence, returncode=returncode, interrupt=interrupt).status == status
 
 
 def test_a_success_tells_answer_conversation_and_usage() -> None:
     """Everything a caller wants comes from the turn's own output."""
-    assert judge(gather([SUCCESS]), returncode=0, interrupt=None) == Outcome(
+    assert infer_outcome(collect_evidence([SUCCESS]), returncode=0, interrupt=None) == TurnOutcome(
         status="completed", session_id="s1", answer="42", error=None, usage={"output_tokens": 1}
     )
 
@@ -76,9 +79,9 @@ def test_a_success_tells_answer_conversation_and_usage() -> None:
 )
 def test_a_crash_says_how_and_repeats_the_last_complaints(returncode: int | None, ending: str) -> None:
     """The error has the ending and the last lines of stderr."""
-    evidence = gather(event("diagnostic", "stderr", text=f"line {number}") for number in range(10))
+    evidence = collect_evidence(event("diagnostic", "stderr", text=f"line {number}") for number in range(10))
 
-    error = judge(evidence, returncode=returncode, interrupt=None).error
+    error = infer_outcome(evidence, returncode=returncode, interrupt=None).error
 
     complaints = "\n".join(f"line {number}" for number in range(2, 10))
     assert error == f"crashed: ended without a result ({ending})\n{complaints}"
@@ -96,14 +99,14 @@ def test_a_crash_says_how_and_repeats_the_last_complaints(returncode: int | None
 )
 def test_a_failure_is_told_in_the_providers_words(data: dict[str, Any], error: str) -> None:
     """Each provider puts its reason elsewhere."""
-    evidence = gather([event("completion", **{"status": "error", **data})])
+    evidence = collect_evidence([event("completion", **{"status": "error", **data})])
 
-    assert judge(evidence, returncode=1, interrupt=None).error == error
+    assert infer_outcome(evidence, returncode=1, interrupt=None).error == error
 
 
 def test_without_a_result_text_the_answer_is_what_was_said() -> None:
     """Pieces run together, messages stand apart, and an update replaces what it updates."""
-    evidence = gather(
+    evidence = collect_evidence(
         [
             event("assistant", text="Hel", delta=True),
             event("assistant", text="lo", delta=True),
@@ -114,4 +117,4 @@ def test_without_a_result_text_the_answer_is_what_was_said() -> None:
         ]
     )
 
-    assert judge(evidence, returncode=0, interrupt=None).answer == "Hello\n\ndraft"
+    assert infer_outcome(evidence, returncode=0, interrupt=None).answer == "Hello\n\ndraft"

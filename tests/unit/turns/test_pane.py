@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from posthouse.turns.pane import Pane
+from posthouse.turns.pane import PaneOutput
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def read_all(descriptor: int) -> bytes:
 def test_a_terminal_that_reads_gets_everything(pipe: tuple[int, int]) -> None:
     """Text that cannot be encoded is shown as far as it can."""
     reader, writer = pipe
-    pane = Pane(writer)
+    pane = PaneOutput(writer)
     pane.write("höher\n")
     pane.write("\ud800\n")
 
@@ -41,7 +41,7 @@ def test_a_terminal_that_reads_gets_everything(pipe: tuple[int, int]) -> None:
 def test_a_terminal_that_does_not_read_holds_nobody(pipe: tuple[int, int]) -> None:
     """Writing returns at once; when reading resumes, the order is kept and the gap is told."""
     reader, writer = pipe
-    pane = Pane(writer)
+    pane = PaneOutput(writer)
     line = "x" * 1023 + "\n"
     for _ in range(1000):
         pane.write(line)
@@ -60,7 +60,7 @@ def test_a_terminal_that_is_gone_is_written_to_in_vain() -> None:
     """A closed pane is no error: the turn goes on."""
     reader, writer = os.pipe()
     os.close(reader)
-    pane = Pane(writer)
+    pane = PaneOutput(writer)
 
     pane.write("hello\n")
 

@@ -45,7 +45,7 @@ def test_an_order_nobody_starts_is_unknown_and_decided_when_called_off(folder: F
     turn = Turn(folder.path)
     before = turn.state()
 
-    assert turn.call_off("its starter died")
+    assert turn.cancel_unstarted("its starter died")
     after = turn.state()
 
     assert before.status == "unknown"

@@ -9,7 +9,7 @@ import pytest
 
 from posthouse.support.processes import Process
 from posthouse.turns.folder import Folder, Run
-from posthouse.turns.stop_conditions import Signals, Watch
+from posthouse.turns.stop_conditions import StopMonitor, StopSignals
 from posthouse.turns.turn_order import Order
 
 #: Of an earlier boot, so that nobody is ever signalled here.
@@ -17,10 +17,10 @@ RUN = Run(boot_id="earlier", runner=Process(1, 1), child=Process(1, 1))
 
 
 @pytest.fixture
-def signals() -> Iterator[Signals]:
+def signals() -> Iterator[StopSignals]:
     numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
     before = {number: signal.getsignal(number) for number in numbers}
-    yield Signals()
+    yield StopSignals()
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -41,19 +41,19 @@ def reason(folder: Folder) -> str | None:
     return interrupt.reason if interrupt else None
 
 
-def test_without_a_limit_nothing_ever_happens(tmp_path: Path, signals: Signals) -> None:
+def test_without_a_limit_nothing_ever_happens(tmp_path: Path, signals: StopSignals) -> None:
     """A turn may take as long as it takes."""
-    watch = Watch(Folder(tmp_path), order(None), RUN, signals, now=0.0)
+    watch = StopMonitor(Folder(tmp_path), order(None), RUN, signals, now=0.0)
 
     watch.check(1e9)
 
     assert (reason(Folder(tmp_path)), watch.pause(1e9, 0.25)) == (None, 0.25)
 
 
-def test_a_time_limit_is_marked_when_it_is_reached(tmp_path: Path, signals: Signals) -> None:
+def test_a_time_limit_is_marked_when_it_is_reached(tmp_path: Path, signals: StopSignals) -> None:
     """Not before; and the bridge does not oversleep it."""
     folder = Folder(tmp_path)
-    watch = Watch(folder, order(10.0), RUN, signals, now=100.0)
+    watch = StopMonitor(folder, order(10.0), RUN, signals, now=100.0)
     watch.check(109.875)
     before = reason(folder)
 
@@ -67,15 +67,15 @@ def test_a_time_limit_is_marked_when_it_is_reached(tmp_path: Path, signals: Sign
     ("number", "expected"),
     [
         (signal.SIGINT, "interrupt"),
-        (signal.SIGTERM, "the bridge was told to end"),
+        (signal.SIGTERM, "the bridge received SIGTERM"),
         (signal.SIGHUP, "the pane was closed"),
     ],
 )
 def test_a_signal_to_the_bridge_stops_the_turn(
-    tmp_path: Path, signals: Signals, number: signal.Signals, expected: str
+    tmp_path: Path, signals: StopSignals, number: signal.Signals, expected: str
 ) -> None:
     """Ctrl-C in the pane, a kill and a closed pane each leave their reason."""
-    watch = Watch(Folder(tmp_path), order(None), RUN, signals, now=0.0)
+    watch = StopMonitor(Folder(tmp_path), order(None), RUN, signals, now=0.0)
     os.kill(os.getpid(), number)
 
     watch.check(0.0)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from posthouse.turns.turn_order import BadOrder, Order
+from posthouse.errors import InvalidInput
+from posthouse.turns.turn_order import Order
 
 ORDER = Order(
     turn_id="turn-0123456789ab",
@@ -57,7 +58,7 @@ def test_an_order_that_cannot_be_run_is_refused(
     turn_id: str, argv: tuple[str, ...], limit: float | None
 ) -> None:
     """A bad order never becomes a folder."""
-    with pytest.raises(BadOrder):
+    with pytest.raises(InvalidInput):
         Order(
             turn_id=turn_id,
             turn_index=1,
@@ -71,5 +72,5 @@ def test_an_order_that_cannot_be_run_is_refused(
 def test_a_prompt_may_hold_foreign_bytes_but_no_half_characters() -> None:
     """What a shell hands over goes through; what no bytes stand for is refused."""
     assert replace(ORDER, stdin="caf\udce9").stdin == "caf\udce9"
-    with pytest.raises(BadOrder, match="the prompt cannot be written as UTF-8"):
+    with pytest.raises(InvalidInput, match="the prompt cannot be written as UTF-8"):
         replace(ORDER, stdin="\ud800")

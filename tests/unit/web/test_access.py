@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from posthouse.support import ownership, peers
 from posthouse.testing.gateway import Answer, call
 from posthouse.web import access, scopes, token
-from posthouse.web.access import Door
+from posthouse.web.access import AccessControl
 
 TOKEN = b"a-token-of-forty-three-characters-as-they-are"
 HERE, ELSEWHERE = ("127.0.0.1", 50000), ("192.0.2.7", 50000)
@@ -30,7 +30,7 @@ def ask(
     *,
     wanted: bytes | None = None,
 ) -> Answer:
-    made = Door(inside, None if wanted is None else token.proof(wanted))
+    made = AccessControl(inside, None if wanted is None else token.authenticator(wanted))
     return asyncio.run(call(made, "GET", "/health", headers=headers, client=client))
 
 
@@ -41,7 +41,7 @@ def outcome(answer: Answer) -> tuple[int, Any]:
 LET_IN = (200, {"let": "in"})
 
 
-def no(refusal: access.Refusal) -> tuple[int, Any]:
+def no(refusal: access.RefusalResponse) -> tuple[int, Any]:
     return refusal.status, {"detail": refusal.detail}
 
 
@@ -51,8 +51,8 @@ LOOPBACK = {
     "by name": ({"host": "localhost:43123"}, HERE, LET_IN),
     "by name without port": ({"host": "LOCALHOST"}, HERE, LET_IN),
     "its own page": ({"origin": "http://127.0.0.1:43123"}, HERE, LET_IN),
-    "another machine": ({}, ELSEWHERE, no(access.NOT_FROM_HERE)),
-    "another machine with some token": (BEARER, ELSEWHERE, no(access.NOT_FROM_HERE)),
+    "another machine": ({}, ELSEWHERE, no(access.NOT_LOCAL)),
+    "another machine with some token": (BEARER, ELSEWHERE, no(access.NOT_LOCAL)),
     "a name that was pointed here": ({"host": "evil.example:43123"}, HERE, no(access.FOREIGN_HOST)),
     "a name that only starts right": ({"host": "127.0.0.1.evil.example"}, HERE, no(access.FOREIGN_HOST)),
     "a name that only ends right": ({"host": "evil.localhost"}, HERE, no(access.FOREIGN_HOST)),
@@ -105,7 +105,7 @@ def test_of_another_site_only_a_link_leads_to_the_page_for_people(
     """A person may follow a link to `/docs`; nothing else of a foreign page reaches it."""
     headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": mode, "sec-fetch-dest": dest}
 
-    assert asyncio.run(call(Door(inside), method, "/docs", headers=headers)).status == status
+    assert asyncio.run(call(AccessControl(inside), method, "/docs", headers=headers)).status == status
 
 
 def test_who_is_being_answered_is_dropped_when_the_token_goes() -> None:
@@ -119,7 +119,7 @@ def test_who_is_being_answered_is_dropped_when_the_token_goes() -> None:
         async def streaming(*_: object) -> None:
             await is_over.wait()
 
-        made = Door(streaming, tokens.get)
+        made = AccessControl(streaming, tokens.get)
         answers = [asyncio.create_task(made(_far(name, dropped), _silent, _silent)) for name in "abc"]
         await asyncio.sleep(0)
         made.recheck()
@@ -208,14 +208,14 @@ def test_two_tokens_are_none() -> None:
         "headers": [(b"host", b"192.0.2.1"), (b"authorization", b"Bearer " + TOKEN)] * 2,
     }
 
-    assert access.refusal(scope, token.proof(TOKEN)) == access.WRONG_TOKEN
+    assert access.check_request(scope, token.authenticator(TOKEN)) == access.WRONG_TOKEN
 
 
 def test_a_connection_without_a_peer_is_not_served() -> None:
     """A server that does not say who is there is not believed."""
     scope: Scope = {"type": "http", "path": "/health", "headers": [(b"host", b"localhost")]}
 
-    assert access.refusal(scope, token.proof(TOKEN)) == access.NOT_FROM_HERE
+    assert access.check_request(scope, token.authenticator(TOKEN)) == access.NOT_LOCAL
 
 
 def test_a_connection_is_its_users() -> None:
@@ -229,17 +229,17 @@ def test_a_connection_is_its_users() -> None:
             caller.close()
 
             assert own == "own"
-            assert access.peer_of(peer, here) == "stranger"
+            assert access.peer_of(peer, here) == "other_user"
             assert access.peer_of(ELSEWHERE, here) == "remote"
-            assert access.peer_of(None, here) == "stranger"
-            assert access.peer_of(peer, None) == "stranger"
+            assert access.peer_of(None, here) == "other_user"
+            assert access.peer_of(peer, None) == "other_user"
 
 
 USERS = {
     "root": (0, "own"),
     "ourselves": (os.geteuid(), "own"),
-    "somebody else": (os.geteuid() + 1, "stranger"),
-    "nobody": (None, "stranger"),
+    "somebody else": (os.geteuid() + 1, "other_user"),
+    "nobody": (None, "other_user"),
 }
 
 
@@ -262,7 +262,7 @@ def test_a_kernel_that_does_not_tell_lets_nobody_in(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(peers, "uid_of", refusing)
 
-    assert access.peer_of(HERE, HERE) == "stranger"
+    assert access.peer_of(HERE, HERE) == "other_user"
 
 
 def test_the_uid_that_stands_for_many_users_is_a_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,4 +275,4 @@ def test_the_uid_that_stands_for_many_users_is_a_stranger(monkeypatch: pytest.Mo
     for anonymous in (None, 65534):
         monkeypatch.setattr(ownership, "_anonymous_uid", lambda uid=anonymous: uid)
         found.append(access.peer_of(HERE, HERE))
-    assert found == ["own", "stranger"]
+    assert found == ["own", "other_user"]

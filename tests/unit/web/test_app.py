@@ -21,9 +21,9 @@ class Heard:
     def __init__(self) -> None:
         self.codes: list[str] = []
 
-    def invalid(self, scope: Scope, problems: list[dict[str, Any]]) -> None: ...
+    def on_invalid(self, scope: Scope, problems: list[dict[str, Any]]) -> None: ...
 
-    def refused(self, scope: Scope, error: PosthouseError) -> None:
+    def on_refused(self, scope: Scope, error: PosthouseError) -> None:
         self.codes.append(error.code)
 
 
@@ -35,7 +35,7 @@ def answer_to(error: Exception) -> tuple[Answer, list[str], Exception | None]:
         raise error
 
     route = Route(method="GET", path="/x", summary="", handler=handler, response=None)
-    built, logged = app.build(None, [route], witness=heard), None
+    built, logged = app.build(None, [route], observer=heard), None
     try:
         asyncio.run(call(built, "GET", "/x", keep=answers.append))
     except Exception as raised:  # noqa: BLE001 - it is what the test looks at

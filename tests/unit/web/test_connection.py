@@ -12,8 +12,8 @@ from starlette.types import Receive, Scope, Send
 from posthouse.web import access
 from posthouse.web import connection as connections
 from posthouse.web.connection import Connection
-from posthouse.web.connections import House
-from posthouse.web.token import proof
+from posthouse.web.connections import ConnectionRegistry
+from posthouse.web.token import authenticator
 
 
 class Recorded(asyncio.Transport):
@@ -60,7 +60,7 @@ def heard_of(request: bytes) -> bytes:
 
     async def all_of_it() -> bytes:
         transport = Recorded()
-        made = Connection(House(logging.getLogger("test")), _echo)
+        made = Connection(ConnectionRegistry(logging.getLogger("test")), _echo)
         made.connection_made(transport)
         made.data_received(request)
         await asyncio.sleep(0)
@@ -102,7 +102,7 @@ def test_who_stops_sending_in_the_middle_of_an_answer_hears_its_end(
             pass
 
     async def met() -> bool:
-        made = Connection(House(logging.getLogger("test")), half)
+        made = Connection(ConnectionRegistry(logging.getLogger("test")), half)
         made.connection_made(Recorded())
         made.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         await asyncio.sleep(0)
@@ -118,7 +118,7 @@ def test_a_request_that_is_not_answered_in_time_is_told_so_and_goes_on(
     monkeypatch: pytest.MonkeyPatch, waits: bool
 ) -> None:
     """Its caller hears 504 and its work is not broken off; who asked to wait is not disturbed."""
-    monkeypatch.setattr(connections, "_ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr(connections, "_RESPONSE_SECONDS", 0.01)
     ended: list[bool] = []
 
     async def conversation() -> tuple[bytes, bytes]:
@@ -126,12 +126,12 @@ def test_a_request_that_is_not_answered_in_time_is_told_so_and_goes_on(
 
         async def slow(scope: Scope, receive: Receive, send: Send) -> None:
             if waits:
-                scope["extensions"][connections.WAITS] = {}
+                scope["extensions"][connections.NO_RESPONSE_TIMEOUT] = {}
             await gate.wait()
             await PlainTextResponse("late")(scope, receive, send)
             ended.append(True)
 
-        connection = Connection(House(logging.getLogger("test")), slow)
+        connection = Connection(ConnectionRegistry(logging.getLogger("test")), slow)
         connection.connection_made(transport)
         connection.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         passed = asyncio.Event()
@@ -166,7 +166,7 @@ def test_blanks_around_a_value_are_no_part_of_it() -> None:
 
     async def heard() -> bytes:
         transport = Recorded()
-        made = Connection(House(logging.getLogger("test")), values)
+        made = Connection(ConnectionRegistry(logging.getLogger("test")), values)
         made.connection_made(transport)
         made.data_received(b"GET / HTTP/1.1\r\nHost: \tlocalhost \t \r\nX-Empty: \t \r\n\r\n")
         await asyncio.sleep(0)
@@ -189,12 +189,12 @@ def test_every_answer_says_that_its_type_is_not_to_be_guessed() -> None:
 def test_peers_without_a_token_take_no_place_of_those_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that have shown none, the oldest makes room for the newest; a caller with a token stays."""
     monkeypatch.setattr(access, "peer_of", lambda *_: "remote")
-    monkeypatch.setattr(connections, "_MAX_UNPROVED", 2)
+    monkeypatch.setattr(connections, "_MAX_UNAUTHENTICATED", 2)
     token = b"a-token-of-forty-three-characters-as-they-are"
 
     async def scenario() -> list[bool]:
-        house = House(logging.getLogger("test"))
-        app = access.Door(_echo, proof(token))
+        house = ConnectionRegistry(logging.getLogger("test"))
+        app = access.AccessControl(_echo, authenticator(token))
         made: list[tuple[Connection, Recorded]] = []
 
         def arrive(head: bytes = b"") -> None:
@@ -211,7 +211,7 @@ def test_peers_without_a_token_take_no_place_of_those_with_one(monkeypatch: pyte
         dropped = [transport.is_aborted for _, transport in made]
         for peer, _ in made:
             peer.connection_lost(None)
-        assert (house.guests, house.unproved) == (set(), {})
+        assert (house.authenticated, house.unauthenticated) == (set(), {})
         return dropped
 
     assert asyncio.run(scenario()) == [False, True, False, False]

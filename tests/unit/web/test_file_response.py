@@ -6,21 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import NotFound
 from posthouse.web import error_responses, file_response
-from posthouse.web.file_response import NoSuchFile, Part, RangeBeyondEnd
+from posthouse.web.file_response import ByteRange, RangeBeyondEnd
 
 
 @pytest.mark.parametrize(
     ("asked", "part"),
     [
         (None, None),
-        ("bytes=0-0", Part(0, 1)),
-        ("bytes=2-5", Part(2, 6)),
-        ("bytes = 2 - 5 ", Part(2, 6)),
-        ("bytes=8-100", Part(8, 10)),
-        ("bytes=3-", Part(3, 10)),
-        ("bytes=-4", Part(6, 10)),
-        ("bytes=-40", Part(0, 10)),
+        ("bytes=0-0", ByteRange(0, 1)),
+        ("bytes=2-5", ByteRange(2, 6)),
+        ("bytes = 2 - 5 ", ByteRange(2, 6)),
+        ("bytes=8-100", ByteRange(8, 10)),
+        ("bytes=3-", ByteRange(3, 10)),
+        ("bytes=-4", ByteRange(6, 10)),
+        ("bytes=-40", ByteRange(0, 10)),
         ("bytes=5-2", None),
         ("bytes=0-1,3-4", None),
         ("bytes=-", None),
@@ -29,16 +30,16 @@ from posthouse.web.file_response import NoSuchFile, Part, RangeBeyondEnd
         (f"bytes={'9' * 5000}-", None),
     ],
 )
-def test_a_range_is_a_part_of_the_file(asked: str | None, part: Part | None) -> None:
+def test_a_range_is_a_part_of_the_file(asked: str | None, part: ByteRange | None) -> None:
     """What can't be understood is overlooked."""
-    assert file_response.part_of(asked, 10) == part
+    assert file_response.parse_range(asked, 10) == part
 
 
 @pytest.mark.parametrize("asked", ["bytes=10-", "bytes=10-20", "bytes=-0"])
 def test_a_part_after_the_end_is_refused(asked: str) -> None:
     """Nothing of it is there."""
     with pytest.raises(RangeBeyondEnd) as refused:
-        file_response.part_of(asked, 10)
+        file_response.parse_range(asked, 10)
 
     answer = error_responses.refusal_of(refused.value, {RangeBeyondEnd: 416})
     assert answer is not None
@@ -51,7 +52,7 @@ def test_a_file_that_grows_is_sent_as_long_as_it_was(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 100_000)
 
     async def sent() -> tuple[str, int]:
-        answer = await file_response.file_answer(path, {})
+        answer = await file_response.file_response(path, {})
         path.write_bytes(b"x" * 200_000)
         body = b"".join([bytes(piece) async for piece in answer.body_iterator])  # type: ignore[arg-type]
         return answer.headers["content-length"], len(body)
@@ -66,5 +67,5 @@ def test_only_regular_files_are_served(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     for name in ("link", "pipe", "none"):
-        with pytest.raises(NoSuchFile):
-            asyncio.run(file_response.file_answer(tmp_path / name, {}))
+        with pytest.raises(NotFound):
+            asyncio.run(file_response.file_response(tmp_path / name, {}))

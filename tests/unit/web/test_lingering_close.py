@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from posthouse.web import lingering_close
-from posthouse.web.lingering_close import PartingTransport
+from posthouse.web.lingering_close import LingeringTransport
 
 
 class Recorded(asyncio.Transport):
@@ -38,28 +38,28 @@ class Recorded(asyncio.Transport):
         return self._is_closing
 
 
-def _together(transport: PartingTransport) -> None:
+def _together(transport: LingeringTransport) -> None:
     transport.write(b"head")
     transport.write(b"body")
 
 
-def _much(transport: PartingTransport) -> None:
+def _much(transport: LingeringTransport) -> None:
     transport.write(b"x" * (20 << 10))
     transport.write(b"y")
 
 
-def _closed(transport: PartingTransport) -> None:
+def _closed(transport: LingeringTransport) -> None:
     _together(transport)
     transport.close()
     transport.write(b"too late")
 
 
-def _aborted(transport: PartingTransport) -> None:
+def _aborted(transport: LingeringTransport) -> None:
     _together(transport)
     transport.abort()
 
 
-STORIES: dict[str, tuple[Callable[[PartingTransport], None], list[object]]] = {
+STORIES: dict[str, tuple[Callable[[LingeringTransport], None], list[object]]] = {
     "what is written together goes out together": (_together, [b"headbody"]),
     "much goes out at once": (_much, [b"x" * (20 << 10), b"y"]),
     "what was written before a close goes out, and nothing after it": (_closed, [b"headbody", "close"]),
@@ -69,13 +69,13 @@ STORIES: dict[str, tuple[Callable[[PartingTransport], None], list[object]]] = {
 
 @pytest.mark.parametrize(("story", "done"), STORIES.values(), ids=STORIES.keys())
 def test_a_round_of_the_loop_is_one_write(
-    story: Callable[[PartingTransport], None], done: list[object]
+    story: Callable[[LingeringTransport], None], done: list[object]
 ) -> None:
     """The head of an answer and its body are one system call."""
     beneath = Recorded()
 
     async def played() -> None:
-        story(PartingTransport(beneath, is_sending=lambda: False))
+        story(LingeringTransport(beneath, is_sending=lambda: False))
         await asyncio.sleep(0)
 
     asyncio.run(played())
@@ -88,10 +88,10 @@ def test_a_peer_that_is_still_sending_is_told_and_then_heard_out() -> None:
     beneath = Recorded()
 
     async def played() -> None:
-        transport = PartingTransport(beneath, is_sending=lambda: True)
+        transport = LingeringTransport(beneath, is_sending=lambda: True)
         transport.write(b"refused")
         transport.close()
-        transport.forget()
+        transport.release()
 
     asyncio.run(played())
 
@@ -100,11 +100,11 @@ def test_a_peer_that_is_still_sending_is_told_and_then_heard_out() -> None:
 
 def test_a_peer_that_never_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left for it would keep the connection for ever."""
-    monkeypatch.setattr(lingering_close, "_LEFT_SECONDS", 0.0)
+    monkeypatch.setattr(lingering_close, "_FLUSH_SECONDS", 0.0)
     beneath = Recorded()
 
     async def played() -> None:
-        PartingTransport(beneath, is_sending=lambda: False).close()
+        LingeringTransport(beneath, is_sending=lambda: False).close()
         async with asyncio.timeout(60):
             while "abort" not in beneath.done:
                 await asyncio.sleep(0)

@@ -8,8 +8,8 @@ import pytest
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from posthouse.web.lingering_close import PartingTransport
-from posthouse.web.request_cycle import Exchange
+from posthouse.web.lingering_close import LingeringTransport
+from posthouse.web.request_cycle import RequestCycle
 from posthouse.web.request_parser import Header
 
 DATE = b"date: today\r\n"
@@ -29,27 +29,27 @@ class Sent:
         self.is_closed = True
 
 
-class FakeLine:
+class FakeConnection:
     """A connection whose peer reads everything."""
 
     def __init__(self) -> None:
         self.sent = Sent()
-        self.transport = cast(PartingTransport, self.sent)
+        self.transport = cast(LingeringTransport, self.sent)
         self.answers = 0
         self.faults: list[str] = []
 
     @property
-    def headers_of_all(self) -> list[Header]:
+    def common_headers(self) -> list[Header]:
         return [(b"date", b"today")]
 
-    def go_on(self) -> None: ...
+    def resume_reading_body(self) -> None: ...
 
     async def drain(self) -> None: ...
 
-    def answered(self) -> None:
+    def on_response_complete(self) -> None:
         self.answers += 1
 
-    def failed(self, why: str, error: BaseException | None = None) -> None:
+    def log_failure(self, why: str, error: BaseException | None = None) -> None:
         self.faults.append(why)
 
 
@@ -59,16 +59,16 @@ def exchanged(
     method: str = "GET",
     version: str = "1.1",
     is_last: bool = False,
-    before: Callable[[Exchange], None] = lambda exchange: exchange.end(),
-) -> FakeLine:
+    before: Callable[[RequestCycle], None] = lambda cycle: cycle.end_body(),
+) -> FakeConnection:
     """What *app* does to a connection."""
-    line = FakeLine()
+    line = FakeConnection()
 
     async def played() -> None:
         scope = {"type": "http", "method": method, "http_version": version}
-        exchange = Exchange(scope, line, is_last=is_last, owes_continue=False)
-        before(exchange)
-        await exchange.run(app)
+        cycle = RequestCycle(scope, line, is_last=is_last, owes_continue=False)
+        before(cycle)
+        await cycle.run(app)
 
     asyncio.run(played())
     return line
@@ -135,17 +135,17 @@ def test_the_answer_to_head_has_no_body() -> None:
 def test_a_body_that_came_is_read() -> None:
     """In one piece, however many it came in."""
 
-    def came(exchange: Exchange) -> None:
-        exchange.take(b"he")
-        exchange.take(b"llo")
-        exchange.end()
+    def came(cycle: RequestCycle) -> None:
+        cycle.add_body(b"he")
+        cycle.add_body(b"llo")
+        cycle.end_body()
 
     assert exchanged(_echo, before=came).sent.content.endswith(b"\r\n\r\nhello")
 
 
 def test_nothing_is_sent_to_a_peer_that_has_gone() -> None:
     """The application is not disturbed."""
-    line = exchanged(Response(b"hello"), before=Exchange.cut)
+    line = exchanged(Response(b"hello"), before=RequestCycle.abort)
 
     assert (line.sent.content, line.faults) == (b"", [])
 
@@ -191,14 +191,14 @@ def test_a_fault_of_the_application_ends_the_connection(app: ASGIApp, status: in
 
 def test_what_is_still_answered_when_the_server_stops_is_told_so() -> None:
     """With 503, and nothing in the log."""
-    line = FakeLine()
+    line = FakeConnection()
 
     async def wait(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.Event().wait()
 
     async def played() -> None:
-        exchange = Exchange({"type": "http", "method": "GET"}, line, is_last=False, owes_continue=False)
-        running = asyncio.create_task(exchange.run(wait))
+        cycle = RequestCycle({"type": "http", "method": "GET"}, line, is_last=False, owes_continue=False)
+        running = asyncio.create_task(cycle.run(wait))
         await asyncio.sleep(0)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

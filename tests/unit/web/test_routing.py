@@ -10,7 +10,7 @@ from starlette.responses import Response
 from posthouse.gateway.http.routes import ROUTES as GATEWAY
 from posthouse.server.http.routes import ROUTES as COORDINATION
 from posthouse.web.route import Route
-from posthouse.web.routing import Table
+from posthouse.web.routing import RouteTable
 
 
 async def _nothing(_: Any, __: Any) -> Response:
@@ -25,7 +25,7 @@ LIST, PUT = route("GET", "/v1/things"), route("POST", "/v1/things")
 ONE, DROP = route("GET", "/v1/things/{name}"), route("DELETE", "/v1/things/{name}")
 NEWEST = route("POST", "/v1/things/newest")
 PART = route("GET", "/v1/things/{name}/parts/{part}")
-TABLE = Table((LIST, PUT, ONE, DROP, NEWEST, PART))
+TABLE = RouteTable((LIST, PUT, ONE, DROP, NEWEST, PART))
 
 FOUND: Mapping[str, tuple[str, str, Route, dict[str, str]]] = {
     "a plain path": ("GET", "/v1/things", LIST, {}),
@@ -80,7 +80,7 @@ def test_what_nobody_serves_is_refused(
 @pytest.mark.parametrize("routes", [GATEWAY, COORDINATION], ids=["gateway", "coordination"])
 def test_every_route_of_a_process_is_found_under_its_own_path(routes: tuple[Route, ...]) -> None:
     """No route is hidden by another one."""
-    table = Table(routes)
+    table = RouteTable(routes)
 
     found = [table.find(one.method, one.path)[0] for one in routes]
 

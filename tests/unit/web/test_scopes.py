@@ -10,16 +10,16 @@ from posthouse.contracts.managed_agents_http import Done
 from posthouse.errors import PosthouseError
 from posthouse.testing.gateway import call
 from posthouse.web import app, scopes
-from posthouse.web.access import Door
+from posthouse.web.access import AccessControl
 from posthouse.web.route import Route
 
 ELSEWHERE = ("192.0.2.7", 50000)
 
 
 class _Silent:
-    def invalid(self, scope: Scope, problems: list[dict[str, Any]]) -> None: ...
+    def on_invalid(self, scope: Scope, problems: list[dict[str, Any]]) -> None: ...
 
-    def refused(self, scope: Scope, error: PosthouseError) -> None: ...
+    def on_refused(self, scope: Scope, error: PosthouseError) -> None: ...
 
 
 async def done(_: None, __: None) -> Done:
@@ -35,7 +35,7 @@ def served() -> ASGIApp:
         Route(method="POST", path="/list", summary="", handler=done, response=Done, scope="read"),
     ]
     tokens: dict[bytes, scopes.Scope] = {b"Bearer r": "read", b"Bearer p": "prompt", b"Bearer a": "admin"}
-    return Door(app.build(None, routes, witness=_Silent()), tokens.get)
+    return AccessControl(app.build(None, routes, observer=_Silent()), tokens.get)
 
 
 ASKED = (("GET", "/look"), ("POST", "/list"), ("POST", "/prompt"), ("POST", "/end"))

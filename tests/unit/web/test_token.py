@@ -15,10 +15,10 @@ GOOD = b"0123456789abcdefghijklmnopqrstuv\n"
 
 def test_it_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     """The second call gives the same one; the file is 0600."""
-    made = token.provide(tmp_path / NAME)
+    made = token.load_or_create(tmp_path / NAME)
     path = tmp_path / NAME
 
-    assert token.provide(tmp_path / NAME) == made == path.read_bytes().strip()
+    assert token.load_or_create(tmp_path / NAME) == made == path.read_bytes().strip()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert len(made) == 43
     assert [entry.name for entry in tmp_path.iterdir()] == [NAME]
@@ -30,7 +30,7 @@ def test_two_gateways_have_two(tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
 
-    assert token.provide(folders[0] / NAME) != token.provide(folders[1] / NAME)
+    assert token.load_or_create(folders[0] / NAME) != token.load_or_create(folders[1] / NAME)
 
 
 def test_one_of_the_owners_own_is_taken(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_one_of_the_owners_own_is_taken(tmp_path: Path) -> None:
     path.touch(0o600)
     path.write_bytes(GOOD)
 
-    assert token.provide(tmp_path / NAME) == GOOD.strip()
+    assert token.load_or_create(tmp_path / NAME) == GOOD.strip()
 
 
 def _written(content: bytes, mode: int = 0o600) -> Callable[[Path], None]:
@@ -80,7 +80,7 @@ def test_what_others_could_know_is_no_token(tmp_path: Path, make: Callable[[Path
     make(path)
 
     with pytest.raises(token.NoToken) as refused:
-        token.provide(tmp_path / NAME)
+        token.load_or_create(tmp_path / NAME)
 
     assert str(refused.value) == f"{path} {fault}; remove it and start again to get a new token"
 
@@ -88,4 +88,4 @@ def test_what_others_could_know_is_no_token(tmp_path: Path, make: Callable[[Path
 def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
     """Without a token there is no listener beyond loopback."""
     with pytest.raises(token.NoToken, match="can't be written: No such file or directory"):
-        token.provide(tmp_path / "missing" / NAME)
+        token.load_or_create(tmp_path / "missing" / NAME)

@@ -1,5 +1,4 @@
 """The bodies of the commands.
 
-A command called `name` in a module here is two functions: `name(call) -> exit code`, and
-`name_arguments(parser)` where it takes any.
+A command `name` is two functions: `name(call) -> exit code`, and `name_arguments(parser)` if it takes any.
 """

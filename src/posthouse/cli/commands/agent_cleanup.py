@@ -1,4 +1,4 @@
-"""`agents single … cleanup session|logs|mailbox`: what one stopped agent left on disk."""
+"""`agents single … cleanup session|logs|mailbox`: removes files of one stopped agent."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +18,9 @@ logs_arguments = mailbox_arguments = session_arguments
 
 
 def session(call: Call) -> int:
-    """Forget a stopped agent: its record, its session's folder, and what its launch made for it."""
+    """Remove a stopped agent: its record, its session folder, and the files of its launch."""
     agent = call.agent()
-    ended = cleanup.ended(agent)
+    ended = cleanup.require_stopped(agent)
     if not call.arguments.dry_run:
         cleanup.forget(call.wiring.agents, agent)
     return _show(call, agent.name, [ended.root])
@@ -28,17 +28,17 @@ def session(call: Call) -> int:
 
 def logs(call: Call) -> int:
     """Remove the logs of a stopped agent's gateways."""
-    return _removed(call, cleanup.logs_of)
+    return _removed(call, cleanup.log_files)
 
 
 def mailbox(call: Call) -> int:
-    """Remove the credentials of its mailbox that a stopped agent's session kept; mail is not touched."""
-    return _removed(call, cleanup.mail_secrets_of)
+    """Remove the mailbox credentials in a stopped agent's session; mail is kept."""
+    return _removed(call, cleanup.mail_secret_files)
 
 
 def _removed(call: Call, find: Callable[[Session], list[Path]]) -> int:
     agent = call.agent()
-    found = find(cleanup.ended(agent))
+    found = find(cleanup.require_stopped(agent))
     if not call.arguments.dry_run:
         cleanup.remove(found)
     return _show(call, agent.name, found)

@@ -1,4 +1,4 @@
-"""`agents … mailbox register|unregister|status`: which mailbox one agent is bound to."""
+"""`agents … mailbox register|unregister|status`: the mailbox that one agent is bound to."""
 
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,30 @@ def register_arguments(parser: Parser) -> None:
         "--mode",
         choices=("safe", "force", "stash"),
         default="safe",
-        help="what becomes of a mailbox that the address has: taken up, thrown away, put aside",
+        help="for an existing mailbox of the address: reuse, delete or stash it (default: safe)",
     )
 
 
 def binding_arguments(parser: Parser) -> None:
-    """The options that `agents launch` has too, there with a prefix."""
-    parser.add_argument("--transport", choices=("filesystem", "stalwart"), default="filesystem")
-    parser.add_argument("--address", metavar="ADDRESS", help="default: NAME@houmao.localhost")
-    parser.add_argument("--principal-id", metavar="ID", help="default: HOUMAO-NAME")
-    parser.add_argument("--mailbox-root", type=Path, metavar="DIR", help="where the mail lies")
-    parser.add_argument("--mailbox-path", type=Path, metavar="DIR", help="an own folder outside the root")
-    parser.add_argument("--base-url", metavar="URL", help="of a stalwart server")
+    """Add the mailbox options. `agents launch` has them with a prefix."""
+    parser.add_argument(
+        "--transport",
+        choices=("filesystem", "stalwart"),
+        default="filesystem",
+        help="the transport (default: filesystem)",
+    )
+    parser.add_argument(
+        "--address", metavar="ADDRESS", help="the mail address (default: NAME@houmao.localhost)"
+    )
+    parser.add_argument("--principal-id", metavar="ID", help="the owner's id (default: HOUMAO-NAME)")
+    parser.add_argument("--mailbox-root", type=Path, metavar="DIR", help="the mailbox root")
+    parser.add_argument("--mailbox-path", type=Path, metavar="DIR", help="a private folder outside the root")
+    parser.add_argument("--base-url", metavar="URL", help="the URL of a stalwart server")
 
 
 def register(call: Call) -> int:
-    """Bind a running or stopped agent to a mailbox, which is made when it is not there."""
-    found = turns.session_of(call.agent())
+    """Bind a running or stopped agent to a mailbox; creates the mailbox if missing."""
+    session = turns.session_of(call.agent())
     arguments = call.arguments
     payload = {
         "transport": arguments.transport,
@@ -50,15 +57,15 @@ def register(call: Call) -> int:
         and str(call.wiring.working_directory / arguments.mailbox_path),
         "base_url": arguments.base_url,
     }
-    owner = mailbox_binding.Owner(
-        agent_name=found.agent_name,
+    owner = mailbox_binding.MailboxOwner(
+        agent_name=session.agent_name,
         default_root=call.wiring.roots.mailbox,
         working_directory=call.wiring.working_directory,
     )
-    binding = mailbox_binding.resolve(mailbox_binding.declared(payload), owner, moment=clock.now())
-    mailbox.provide(found, binding, mode=arguments.mode)
-    bound = mailbox_binding.bind(found, binding, call.wiring.registry)
-    for text in mail_skills.provide(bound):
+    binding = mailbox_binding.resolve(mailbox_binding.parse_declaration(payload), owner, moment=clock.now())
+    mailbox.ensure_mailbox(session, binding, mode=arguments.mode)
+    bound = mailbox_binding.bind(session, binding, call.wiring.registry)
+    for text in mail_skills.install(bound):
         call.output.warning(text)
     return _show(call, bound, "register")
 
@@ -68,35 +75,35 @@ def unregister_arguments(parser: Parser) -> None:
         "--mode",
         choices=("deactivate", "purge"),
         default="deactivate",
-        help="keep the mailbox for later, or remove it; messages stay in the root (default: deactivate)",
+        help="keep the mailbox inactive, or delete it; messages stay in the root (default: deactivate)",
     )
 
 
 def unregister(call: Call) -> int:
-    """Take the agent's mailbox away from it."""
-    found = turns.session_of(call.agent())
-    binding = mailboxes.binding_of(found, call.prog)
-    # The manifest first: an agent without a mailbox is sound, one with a mailbox that is gone is not.
-    unbound = mailbox_binding.bind(found, None, call.wiring.registry)
-    registration = mailboxes.withdraw(binding, call.arguments.mode)
+    """Unbind the agent from its mailbox."""
+    session = turns.session_of(call.agent())
+    binding = mailboxes.binding_of(session, call.prog)
+    # The manifest first: an agent without a mailbox is valid, one bound to a missing mailbox is not.
+    unbound = mailbox_binding.bind(session, None, call.wiring.registry)
+    registration = mailboxes.deregister(binding, call.arguments.mode)
     value = _value(unbound, "unregister") | {
         "address": binding.address,
         "mode": call.arguments.mode,
         "registration_id": registration,
     }
-    call.output.result(value, f"{found.agent_name} has no mailbox any more; it had {binding.address}")
+    call.output.result(value, f"{session.agent_name} is no longer bound to {binding.address}")
     return 0
 
 
 def status(call: Call) -> int:
-    """Show which mailbox the agent is bound to, and whether it can be used."""
+    """Show the agent's mailbox and whether it can be used."""
     return _show(call, turns.session_of(call.agent()), "status")
 
 
-def _show(call: Call, found: Session, operation: str) -> int:
-    value = _value(found, operation)
+def _show(call: Call, session: Session, operation: str) -> int:
+    value = _value(session, operation)
     if not value["registered"]:
-        call.output.result(value, f"{found.agent_name} has no mailbox")
+        call.output.result(value, f"{session.agent_name} has no mailbox")
         return 0
     problem = value["problem"]
     pairs = [(name, str(value[name])) for name in _SHOWN]
@@ -104,13 +111,13 @@ def _show(call: Call, found: Session, operation: str) -> int:
     return 0
 
 
-def _value(found: Session, operation: str) -> dict[str, Any]:
-    binding = found.manifest.launch_plan.mailbox
+def _value(session: Session, operation: str) -> dict[str, Any]:
+    binding = session.manifest.launch_plan.mailbox
     value: dict[str, Any] = {
         "schema_version": 1,
         "operation": operation,
-        "agent_name": found.agent_name,
-        "agent_id": found.agent_id,
+        "agent_name": session.agent_name,
+        "agent_id": session.agent_id,
         "registered": binding is not None,
         **dict.fromkeys((*_SHOWN, "mailbox", "problem")),
     }
@@ -121,7 +128,7 @@ def _value(found: Session, operation: str) -> dict[str, Any]:
     named = {name: getattr(binding, name) for name in _SHOWN if name != "transport"}
     value |= {**named, "transport": location.transport_name(binding)}
     try:
-        value["mailbox"] = location.located(binding)
+        value["mailbox"] = location.describe(binding)
     except PosthouseError as error:
         value["problem"] = str(error)
     return value

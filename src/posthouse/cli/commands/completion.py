@@ -1,4 +1,4 @@
-"""`completion`: a script for the shell. `complete` (hidden): what could stand at the cursor."""
+"""`completion`: prints a shell script. `complete` (hidden): prints candidates for the word at the cursor."""
 
 import argparse
 from importlib import resources
@@ -30,7 +30,7 @@ def completion(call: Call) -> int:
 
 
 def complete_arguments(parser: Parser) -> None:
-    parser.add_argument("words", nargs="*", help="the words so far; the last one is being typed")
+    parser.add_argument("words", nargs="*", help="the words so far, the last one incomplete")
 
 
 def complete(call: Call) -> int:
@@ -43,7 +43,7 @@ def complete(call: Call) -> int:
 
 
 def candidates(call: Call, before: list[str]) -> list[str]:
-    """What may come after the words *before*."""
+    """The candidates after the words *before*."""
     if before and before[-1] in _SELECTORS:
         return _agents(call, ids=before[-1] == "--agent-id")
     _, words = options.take_style(before)
@@ -73,12 +73,12 @@ def _choices(action: argparse.Action) -> list[str]:
 
 
 def _agents(call: Call, *, ids: bool) -> list[str]:
-    # From the registry alone: completion must not wait for tmux.
+    # From the registry only: completion must not wait for tmux.
     registry = call.wiring.registry
     known = {record.agent_id if ids else record.agent_name for record in registry.records()}
     if (registry.root / names.EXTERNAL_AGENTS).is_dir():
-        from posthouse.sessions.externals import Externals
+        from posthouse.sessions.externals import ExternalAgents
 
-        far = Externals(registry.root).records()
-        known |= {record.external_agent_id if ids else record.local_name for record in far}
+        external = ExternalAgents(registry.root).records()
+        known |= {record.external_agent_id if ids else record.local_name for record in external}
     return sorted(known)

@@ -1,4 +1,4 @@
-"""`demo up`, `down` and `reset`: what `./run` does."""
+"""`demo up`, `down` and `reset`, used by `./run`."""
 
 import shlex
 import signal
@@ -6,7 +6,7 @@ from types import FrameType
 
 from posthouse.cli import agent_description
 from posthouse.cli.context import Call
-from posthouse.cli.demo import PARTS, Demo, Shown
+from posthouse.cli.demo import DEMO_AGENTS, AgentRow, Demo
 from posthouse.cli.output import Cell
 from posthouse.support import locks
 
@@ -17,14 +17,14 @@ _DOWN_SECONDS = 60.0
 
 
 def up(call: Call) -> int:
-    """Run the demo until Ctrl-C; when it runs already, show it."""
+    """Run the demo until Ctrl-C; if it already runs, show it."""
     demo = _demo(call)
     try:
-        with demo.running():
+        with demo.hold_lock():
             return _run(call, demo)
     except locks.LockHeld as error:
-        call.complain(
-            f"the demo runs already (process {error.holder}); "
+        call.notice(
+            f"the demo is already running (process {error.holder}); "
             f"stop it with `{call.wiring.demo_down(call.prog)}`"
         )
         _show(call, demo)
@@ -32,9 +32,9 @@ def up(call: Call) -> int:
 
 
 def down(call: Call) -> int:
-    """Stop the demo, whoever runs it."""
+    """Stop the demo, also one of another process."""
     demo = _demo(call)
-    was_running = _end_runner(demo)
+    was_running = _stop_owner(demo)
     with locks.hold(demo.lock, wait_seconds=_DOWN_SECONDS):
         stopped = demo.stop()
     something = was_running or bool(stopped)
@@ -48,7 +48,7 @@ def down(call: Call) -> int:
 def reset(call: Call) -> int:
     """Stop the demo and remove its state."""
     demo = _demo(call)
-    _end_runner(demo)
+    _stop_owner(demo)
     with locks.hold(demo.lock, wait_seconds=_DOWN_SECONDS):
         demo.stop()
         demo.remove()
@@ -65,32 +65,32 @@ def _demo(call: Call) -> Demo:
 
 def _run(call: Call, demo: Demo) -> int:
     for number in _STOP_SIGNALS:
-        signal.signal(number, _as_ctrl_c)
+        signal.signal(number, _raise_keyboard_interrupt)
     try:
-        for part in PARTS:
-            call.complain(f"starting {part.name} …")
-            demo.start(part)
-        call.complain("starting the coordination server …")
-        demo.serve()
+        for demo_agent in DEMO_AGENTS:
+            call.notice(f"starting {demo_agent.name} …")
+            demo.start(demo_agent)
+        call.notice("starting the coordination server …")
+        demo.start_server()
         _show(call, demo)
         while True:
             signal.pause()
     except KeyboardInterrupt:
-        call.complain("\nstopping …")
+        call.notice("\nstopping …")
         return 0
     finally:
-        # Whatever ended it: a second Ctrl-C leaves the rest to the next start.
+        # After a second Ctrl-C, the next start reuses the leftovers.
         demo.stop()
 
 
-def _as_ctrl_c(_number: int, _frame: FrameType | None) -> None:
+def _raise_keyboard_interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _end_runner(demo: Demo) -> bool:
-    """Ask the process that runs the demo to stop it. False when there is none."""
+def _stop_owner(demo: Demo) -> bool:
+    """Signal the process that runs the demo to stop. False: there is none."""
     try:
-        with demo.running():
+        with demo.hold_lock():
             return False
     except locks.LockHeld:
         locks.signal_holder(demo.lock, signal.SIGTERM)
@@ -98,49 +98,49 @@ def _end_runner(demo: Demo) -> bool:
 
 
 def _show(call: Call, demo: Demo) -> None:
-    table, address = demo.table(), demo.address
+    table, address = demo.table(), demo.server_url
     prefix = call.wiring.demo_prefix(call.prog)
     call.output.table(
-        {"home": str(demo.home), "server": address, "agents": [_listed(shown) for shown in table]},
+        {"home": str(demo.home), "server": address, "agents": [_listed(row) for row in table]},
         _HEADINGS,
-        [_row(shown, prefix) for shown in table],
+        [_row(row, prefix) for row in table],
         empty="the demo has no agents yet",
     )
     if not call.output.is_json:
-        call.output.line(_what_next(table, address, prefix, call.wiring.demo_down(call.prog)))
+        call.output.line(_hints(table, address, prefix, call.wiring.demo_down(call.prog)))
 
 
-def _row(shown: Shown, prefix: str) -> list[Cell]:
-    gateway = shown.gateway
+def _row(row: AgentRow, prefix: str) -> list[Cell]:
+    gateway = row.gateway
     return [
-        Cell(shown.agent.name, "strong"),
-        Cell(agent_description.kind(shown.agent)),
-        Cell(shown.state, "good" if shown.state == "ready" else "busy"),
+        Cell(row.agent.name, "strong"),
+        Cell(agent_description.kind(row.agent)),
+        Cell(row.state, "good" if row.state == "ready" else "busy"),
         Cell(f"http://{gateway.host}:{gateway.port}" if gateway else "-"),
-        Cell(f"{prefix} agents attach {shown.agent.name}"),
+        Cell(f"{prefix} agents attach {row.agent.name}"),
     ]
 
 
-def _listed(shown: Shown) -> dict[str, object]:
-    gateway = shown.gateway
-    return agent_description.listed(shown.agent) | {
-        "turn_phase": shown.state,
+def _listed(row: AgentRow) -> dict[str, object]:
+    gateway = row.gateway
+    return agent_description.listed(row.agent) | {
+        "turn_phase": row.state,
         "gateway": {"host": gateway.host, "port": gateway.port} if gateway else None,
     }
 
 
-def _what_next(table: list[Shown], address: str | None, prefix: str, down: str) -> str:
+def _hints(table: list[AgentRow], address: str | None, prefix: str, down: str) -> str:
     lines = [""]
     if address is not None:
         lines += [
             f"One address for both: {address}",
             "",
-            "Prompt an agent from any program, and see its answer:",
+            "Prompt an agent from any program and print its answer:",
         ]
-        lines += ["", *_curl(address, PARTS[-1].name)]
+        lines += ["", *_curl(address, DEMO_AGENTS[-1].name)]
     lines += ["", "What to try next, in another terminal:"]
-    for shown in table:
-        lines.append(f"  {prefix} agents prompt {shown.agent.name} --wait 'hello [[say hi there]]'")
+    for row in table:
+        lines.append(f"  {prefix} agents prompt {row.agent.name} --wait 'hello [[say hi there]]'")
     lines.append(f"  {prefix} agents watch")
     lines.append(
         f"  {prefix} agents mail send demo-tui --to demo-headless@houmao.localhost --subject hello "
@@ -154,7 +154,7 @@ def _what_next(table: list[Shown], address: str | None, prefix: str, down: str) 
 
 
 def _curl(address: str, name: str) -> list[str]:
-    """Lines for the shell: the first curl prompts, the second waits for what became of it."""
+    """Shell commands: the first curl submits a prompt, the second waits for its outcome."""
     body = shlex.quote('{"kind":"submit_prompt","payload":{"prompt":"hello [[say hi there]]"}}')
     return [
         f"  url={address}/houmao/agents/{name}/gateway/requests",

@@ -1,4 +1,4 @@
-"""`doctor`: what is installed, what is missing and how to get it, what lies on disk, what lives."""
+"""`doctor`: checks installed programs, logins, state on disk and live processes."""
 
 import os
 from typing import Any
@@ -16,25 +16,25 @@ from posthouse.support import files
 
 
 def doctor(call: Call) -> int:
-    """Show everything; 1 only when something needed is missing."""
+    """Show the report; exit code 1 only if a required program is missing."""
     search_path = call.wiring.environment.get("PATH")
     findings = [
-        dependencies.look(piece, search_path=search_path)
-        for piece in dependencies.catalogue(is_root=os.geteuid() == 0)
+        dependencies.inspect(dependency, search_path=search_path)
+        for dependency in dependencies.catalogue(is_root=os.geteuid() == 0)
     ]
-    healthy = not any(finding.is_missing and finding.piece.needed for finding in findings)
+    healthy = not any(finding.is_missing and finding.dependency.needed for finding in findings)
     report: dict[str, Any] = {
         "ok": healthy,
-        "pieces": [_piece(finding) for finding in findings],
+        "pieces": [_dependency(finding) for finding in findings],
         "logins": _logins(call.wiring),
         "folders": _folders(call.wiring),
         "live": _live(call.wiring),
-        "troubles": health_problems.found(call.wiring),
+        "troubles": health_problems.collect(call.wiring),
         "broken_queues": _broken_queues(call.wiring),
         "unreadable_staged_mail": _unreadable_staged_mail(call.wiring),
         "notifiers_without_backoff": _notifiers_without_backoff(call.wiring),
-        "untold": _untold(call.wiring),
-        "drifting": _drifting(call.wiring),
+        "untold": _failed_notifications(call.wiring),
+        "drifting": _drift(call.wiring),
         "packs": _packs(),
     }
     if call.output.is_json:
@@ -44,21 +44,21 @@ def doctor(call: Call) -> int:
     return 0 if healthy else 1
 
 
-def _piece(finding: Finding) -> dict[str, Any]:
-    piece = finding.piece
+def _dependency(finding: Finding) -> dict[str, Any]:
+    dependency = finding.dependency
     return {
-        "name": piece.name,
+        "name": dependency.name,
         "path": finding.path,
         "version": finding.version,
-        "needed": piece.needed,
-        "enables": piece.enables,
+        "needed": dependency.needed,
+        "enables": dependency.enables,
         "problem": finding.problem,
-        "get": piece.get if finding.is_missing else None,
+        "get": dependency.install_command if finding.is_missing else None,
     }
 
 
 def _logins(wiring: Wiring) -> list[dict[str, Any]]:
-    """Who is logged in with each agent CLI that needs an account, from files and variables alone."""
+    """The login of each agent CLI that needs an account, read from files and variables."""
     accounts = {name: tools.load(name).account(wiring.user_home, wiring.environment) for name in tools.NAMES}
     return [
         {
@@ -66,7 +66,7 @@ def _logins(wiring: Wiring) -> list[dict[str, Any]]:
             "kind": account.kind,
             "owner": account.owner,
             "shareable": account.is_shareable,
-            "get": account.get_it or None,
+            "get": account.login_command or None,
         }
         for name, account in accounts.items()
         if name != "scripted"
@@ -88,7 +88,7 @@ def _folders(wiring: Wiring) -> list[dict[str, Any]]:
 
 
 def _live(wiring: Wiring) -> dict[str, Any]:
-    """How many agents live and have a gateway, and of how many that can't be told, with a reason."""
+    """Counts of live agents, of live gateways, and of agents in an unknown state, with a reason."""
     agents = liveness.registered(wiring.registry)
     living = [agent for agent in agents if agent.is_live]
     unknown = [agent for agent in agents if agent.health == "unknown"]
@@ -101,7 +101,7 @@ def _live(wiring: Wiring) -> dict[str, Any]:
 
 
 def _notifiers_without_backoff(wiring: Wiring) -> list[str]:
-    """Agents whose notifier wakes them for the same old mail at every interval, for ever."""
+    """Agents whose notifier wakes them for unchanged mail at every interval, without backoff."""
     named = []
     for agent in liveness.registered(wiring.registry):
         client = None if agent.session is None else gateways.client_of(wiring, agent.session)
@@ -112,13 +112,13 @@ def _notifiers_without_backoff(wiring: Wiring) -> list[str]:
             if notifier["enabled"] and client.wake_settings()["backoff_max_seconds"] is None:
                 named.append(agent.name)
         except PosthouseError:
-            continue  # it does not answer; what is wrong with it is told above
+            continue  # it does not respond; `health_problems` reports that
     return named
 
 
-def _untold(wiring: Wiring) -> list[dict[str, Any]]:
-    """Commands and webhooks that could not be told of the last thing that happened, with the reason."""
-    from posthouse.gateway.notifications.targets import TargetFiles  # of little use to other commands
+def _failed_notifications(wiring: Wiring) -> list[dict[str, Any]]:
+    """Notification targets whose last delivery failed, with the reason."""
+    from posthouse.gateway.notifications.targets import TargetFiles  # slow import, needed only here
 
     found = []
     for agent in liveness.registered(wiring.registry):
@@ -133,14 +133,14 @@ def _untold(wiring: Wiring) -> list[dict[str, Any]]:
         for target in targets:
             state = kept.state(target.target_id)
             if state is not None and state.last is not None and state.last.outcome == "given_up":
-                told = {"target_id": target.target_id, "detail": state.last.detail}
-                found.append({"agent": agent.name, **told})
+                failure = {"target_id": target.target_id, "detail": state.last.detail}
+                found.append({"agent": agent.name, **failure})
     return found
 
 
 def _broken_queues(wiring: Wiring) -> list[str]:
-    """Queues that gateways found broken and set aside: what waited there was not carried out."""
-    from posthouse.queue import set_aside_at  # asyncio comes with it
+    """Corrupt queues that gateways set aside. Their waiting requests were not run."""
+    from posthouse.queue import set_aside_at  # imports asyncio
 
     pattern = f"sessions/*/*/gateway/{gf.QUEUE}.corrupt-*"
     roots = {found.parent for found in wiring.roots.runtime.glob(pattern)}
@@ -148,8 +148,8 @@ def _broken_queues(wiring: Wiring) -> list[str]:
 
 
 def _unreadable_staged_mail(wiring: Wiring) -> list[str]:
-    """Why files in the mailbox root's staging folder can't be delivered or removed."""
-    from posthouse.mailbox.filesystem import layout, recovery  # sqlite3 comes with it
+    """The reasons why files in the mailbox root's staging folder are skipped."""
+    from posthouse.mailbox.filesystem import layout, recovery  # imports sqlite3
 
     if not layout.is_root(wiring.roots.mailbox):
         return []
@@ -159,21 +159,21 @@ def _unreadable_staged_mail(wiring: Wiring) -> list[str]:
         return [str(error)]
 
 
-def _drifting(wiring: Wiring) -> list[dict[str, Any]]:
-    """Agents whose screen and hooks keep contradicting each other."""
+def _drift(wiring: Wiring) -> list[dict[str, Any]]:
+    """Agents whose screen and hooks persistently contradict each other."""
     found = []
     for agent in liveness.registered(wiring.registry):
-        belief = None if agent.session is None else tui_state_view.left_on_disk(agent.session)
-        if belief is not None and belief.get("drift_alarm_at_utc") and agent_description.gateway(agent):
-            found.append({"agent": agent.name, "tool": agent.record.identity.tool, "detail": belief["drift"]})
+        tui = None if agent.session is None else tui_state_view.read_saved(agent.session)
+        if tui is not None and tui.get("drift_alarm_at_utc") and agent_description.gateway(agent):
+            found.append({"agent": agent.name, "tool": agent.record.identity.tool, "detail": tui["drift"]})
     return found
 
 
 def _packs() -> list[str]:
-    """Installed agent CLIs that are newer, or older, than every pack for their screens."""
+    """Installed agent CLIs with a version that no screen pack covers."""
     from posthouse.tools.packs import catalog  # reads the packs
 
-    told = []
+    lines = []
     for name in tools.NAMES:
         version = tools.load(name).version()
         try:
@@ -181,32 +181,34 @@ def _packs() -> list[str]:
         except catalog.NoPack:
             continue
         if version is not None and served.is_nearest:
-            told.append(f"{name}: {served.sentence}")
-    return told
+            lines.append(f"{name}: {served.description}")
+    return lines
 
 
 def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> None:
     rows = [_row(finding) for finding in findings]
-    output.line("\n".join(output.rendered(("piece", "version", "state", "where"), rows)))
+    output.line("\n".join(output.table_lines(("program", "version", "state", "path"), rows)))
     for finding in findings:
         if finding.is_missing:
-            need = "is needed for" if finding.piece.needed else "would enable"
+            need = "is needed for" if finding.dependency.needed else "would enable"
             output.line()
-            output.line(f"{finding.piece.name}: {finding.problem}. It {need} {finding.piece.enables}.")
-            output.line(f"  get it with: {finding.piece.get}")
+            output.line(
+                f"{finding.dependency.name}: {finding.problem}. It {need} {finding.dependency.enables}."
+            )
+            output.line(f"  install it with: {finding.dependency.install_command}")
     for login in report["logins"]:
         output.line()
         output.line(_login(login))
     output.line()
     folders = [_folder_row(folder) for folder in report["folders"]]
-    output.line("\n".join(output.rendered(("state", "size", "folder"), folders)))
+    output.line("\n".join(output.table_lines(("state", "size", "folder"), folders)))
     output.line()
-    output.line(_living(report["live"]))
+    output.line(_live_line(report["live"]))
     for trouble in report["troubles"]:
         for line in health_problems.lines(trouble):
             output.line(line)
-    for told in report["packs"]:
-        output.line(told)
+    for line in report["packs"]:
+        output.line(line)
     for one in report["drifting"]:
         output.line(
             f"{one['agent']}: the screens of {one['tool']} may have changed: {one['detail']}; "
@@ -214,17 +216,17 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
         )
     for one in report["untold"]:
         output.line()
-        output.line(f"{one['agent']}: {_untold_line(one)}")
+        output.line(f"{one['agent']}: {_failed_notification_line(one)}")
     for name in report["notifiers_without_backoff"]:
         output.line()
-        output.line(f"{name} is woken for the same mail at every interval, and each time costs a turn")
+        output.line(f"{name} is woken for unchanged mail at every interval; each wake-up costs a turn")
         output.line(
             f"  agents gateway mail-notifier enable {name} --interval-seconds N --backoff-max-seconds 3600"
         )
     for path in report["broken_queues"]:
         output.line()
-        output.line(f"a gateway found its queue broken; what waited in it was not carried out: {path}")
-        output.line("  look at it with sqlite3, and delete it when you are done")
+        output.line(f"a gateway set aside its corrupt queue; the waiting requests were not run: {path}")
+        output.line("  inspect it with sqlite3, then delete it")
     for reason in report["unreadable_staged_mail"]:
         output.line()
         output.line(f"a file in the mailbox root's staging folder is skipped: {reason}")
@@ -234,9 +236,9 @@ def _show(output: Output, findings: list[Finding], report: dict[str, Any]) -> No
 def _row(finding: Finding) -> list[Cell]:
     state = Cell("ok", "good")
     if finding.is_missing:
-        state = Cell("NEEDED", "bad") if finding.piece.needed else Cell("missing", "busy")
+        state = Cell("NEEDED", "bad") if finding.dependency.needed else Cell("missing", "busy")
     return [
-        Cell(finding.piece.name),
+        Cell(finding.dependency.name),
         Cell(finding.version or "-"),
         state,
         Cell(finding.path or "-", "faint"),
@@ -244,28 +246,28 @@ def _row(finding: Finding) -> list[Cell]:
 
 
 def _folder_row(folder: dict[str, Any]) -> list[Cell]:
-    size = humanize.size(folder["bytes"]) if folder["exists"] else "not made yet"
+    size = humanize.size(folder["bytes"]) if folder["exists"] else "not created yet"
     return [Cell(folder["name"]), Cell(size), Cell(folder["path"], "faint")]
 
 
 def _login(login: dict[str, Any]) -> str:
     if login["kind"] is None:
-        return f"{login['tool']}: not logged in; get a login that agents can use with: {login['get']}"
+        return f"{login['tool']}: not logged in; create a login that agents can use with: {login['get']}"
     who = f"{login['kind']}{' of ' + login['owner'] if login['owner'] else ''}"
     if login["shareable"]:
         return f"{login['tool']}: logged in ({who}); agents can use it"
     return f"{login['tool']}: logged in ({who}); agents can't share it: {login['get']}"
 
 
-def _untold_line(one: dict[str, Any]) -> str:
+def _failed_notification_line(one: dict[str, Any]) -> str:
     if one["target_id"] is None:
-        return f"nobody is told: {one['detail']}"
+        return f"notification targets unreadable: {one['detail']}"
     return (
-        f"{one['target_id']} could not be told the last time: {one['detail']}\n"
-        f"  try it with: agents notify test {one['agent']} {one['target_id']}"
+        f"{one['target_id']} the last delivery failed: {one['detail']}\n"
+        f"  test it with: agents notify test {one['agent']} {one['target_id']}"
     )
 
 
-def _living(live: dict[str, Any]) -> str:
-    told = f"agents: {live['agents']} live, {live['gateways']} with a gateway"
-    return f"{told}, {live['unknown']} unknown: {live['problem']}" if live["unknown"] else told
+def _live_line(live: dict[str, Any]) -> str:
+    line = f"agents: {live['agents']} live, {live['gateways']} with a gateway"
+    return f"{line}, {live['unknown']} unknown: {live['problem']}" if live["unknown"] else line

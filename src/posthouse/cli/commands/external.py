@@ -1,4 +1,4 @@
-"""`agents external …`: agents of other machines, known here by a name and talked to through their server."""
+"""`agents external …`: agents of other machines, registered by name and reached through their server."""
 
 from pathlib import Path
 from typing import Any
@@ -9,40 +9,37 @@ from posthouse.cli.context import Call
 from posthouse.cli.error_output import UsageError
 from posthouse.cli.options import Parser
 from posthouse.cli.output import Cell, fields
-from posthouse.clients.server import CoordinationClient, responses
+from posthouse.clients.server import ServerClient, responses
 from posthouse.contracts import external_agents, strict
 from posthouse.contracts.external_agents import ExternalRecord
 from posthouse.contracts.identity import user_name
 from posthouse.errors import Conflict
-from posthouse.sessions.externals import Externals
+from posthouse.sessions.externals import ExternalAgents
 from posthouse.support import clock, ids
 
 _MAX_TOKEN_BYTES = 4096
 
 
-class Chained(Conflict):
-    """The agent is external to that server too; nothing was written."""
-
-    code = "external_chain"
-
-
 def register_arguments(parser: Parser) -> None:
-    parser.add_argument("--name", required=True, help="what to call it here")
+    parser.add_argument("--name", required=True, help="its name on this machine")
     parser.add_argument(
-        "--api-base-url", required=True, metavar="URL", help="its server, such as http://host:9891"
+        "--api-base-url", required=True, metavar="URL", help="its server's URL, such as http://host:9891"
     )
-    parser.add_argument("--agent-ref", required=True, metavar="REF", help="its name or id over there")
+    parser.add_argument("--agent-ref", required=True, metavar="REF", help="its name or id on that server")
     parser.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="what that server wants to see; it is copied, 0600"
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="a file with the server's token; it is copied with mode 0600",
     )
 
 
 def register(call: Call) -> int:
-    """Ask the other server who the agent is, and remember both."""
+    """Fetch the agent's identity from its server and register both."""
     arguments = call.arguments
     token = _token(call)
-    client = CoordinationClient(arguments.api_base_url, token=token)
-    who = _asked(client, arguments.agent_ref)
+    client = ServerClient(arguments.api_base_url, token=token)
+    identity = _fetch_identity(client, arguments.agent_ref)
     moment = clock.iso_seconds(clock.now())
     record = ExternalRecord(
         local_name=user_name(arguments.name),
@@ -53,14 +50,14 @@ def register(call: Call) -> int:
         created_at_utc=moment,
         updated_at_utc=moment,
         verified_at_utc=moment,
-        cached_identity=msgspec.to_builtins(who),
+        cached_identity=msgspec.to_builtins(identity),
     )
     _externals(call).register(record, token)
     return _show(call, record)
 
 
 def listing(call: Call) -> int:
-    """Show every external agent, and the records that can't be used."""
+    """List the external agents; unusable records go to stderr."""
     entries = _externals(call).entries()
     good = [entry.record for entry in entries if entry.record is not None]
     call.output.table(
@@ -79,13 +76,13 @@ def listing(call: Call) -> int:
     )
     for entry in entries:
         if entry.problem is not None:
-            call.complain(entry.problem)
+            call.notice(entry.problem)
     return 0
 
 
 def _name_argument(parser: Parser) -> None:
-    parser.add_argument("given", nargs="?", metavar="NAME", help="its name here, or its id")
-    parser.add_argument("--name", help="the same")
+    parser.add_argument("given", nargs="?", metavar="NAME", help="its name on this machine, or its id")
+    parser.add_argument("--name", help="alternative to NAME")
 
 
 get_arguments = _name_argument
@@ -93,20 +90,20 @@ get_arguments = _name_argument
 
 def get(call: Call) -> int:
     """Show one external agent."""
-    return _show(call, _named(call))
+    return _show(call, _find(call))
 
 
 verify_arguments = _name_argument
 
 
 def verify(call: Call) -> int:
-    """Ask its server again who it is, and remember that."""
-    record, externals = _named(call), _externals(call)
-    client = CoordinationClient(record.pair_api_base_url, token=externals.token(record.external_agent_id))
-    who = _asked(client, record.remote_agent_ref)
+    """Refresh its identity from its server."""
+    record, externals = _find(call), _externals(call)
+    client = ServerClient(record.pair_api_base_url, token=externals.token(record.external_agent_id))
+    identity = _fetch_identity(client, record.remote_agent_ref)
     moment = clock.iso_seconds(clock.now())
     verified = msgspec.structs.replace(
-        record, cached_identity=msgspec.to_builtins(who), verified_at_utc=moment, updated_at_utc=moment
+        record, cached_identity=msgspec.to_builtins(identity), verified_at_utc=moment, updated_at_utc=moment
     )
     externals.change(verified)
     return _show(call, verified)
@@ -116,23 +113,24 @@ remove_arguments = _name_argument
 
 
 def remove(call: Call) -> int:
-    """Forget an external agent. It goes on where it is."""
-    record = _named(call)
+    """Remove an external agent from the registry. The agent keeps running."""
+    record = _find(call)
     _externals(call).remove(record.external_agent_id)
     value = {"external_agent_id": record.external_agent_id, "local_name": record.local_name, "removed": True}
-    call.output.result(value, f"forgot {record.local_name}; it goes on at {record.pair_api_base_url}")
+    call.output.result(value, f"removed {record.local_name}; it keeps running at {record.pair_api_base_url}")
     return 0
 
 
-def _asked(client: CoordinationClient, ref: str) -> responses.Identity:
+def _fetch_identity(client: ServerClient, ref: str) -> responses.Identity:
     client.identify()
-    who = client.agent(ref)
-    if who.management_kind == external_agents.KIND:
-        raise Chained(
+    identity = client.agent(ref)
+    if identity.management_kind == external_agents.KIND:
+        raise Conflict(
             f"{ref!r} is external to {client.address.url} too: register it at "
-            f"{who.remote_pair_api_base_url} as {who.remote_agent_ref!r}"
+            f"{identity.remote_pair_api_base_url} as {identity.remote_agent_ref!r}",
+            code="external_chain",
         )
-    return who
+    return identity
 
 
 def _token(call: Call) -> str | None:
@@ -145,15 +143,15 @@ def _token(call: Call) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} has no token: {error}") from error
     if not token or len(token) > _MAX_TOKEN_BYTES or not token.isprintable():
-        raise UsageError(f"{path} has no token: one line of visible ASCII is wanted")
+        raise UsageError(f"invalid token in {path}: must be one line of visible ASCII")
     return token
 
 
-def _externals(call: Call) -> Externals:
-    return Externals(call.wiring.roots.registry)
+def _externals(call: Call) -> ExternalAgents:
+    return ExternalAgents(call.wiring.roots.registry)
 
 
-def _named(call: Call) -> ExternalRecord:
+def _find(call: Call) -> ExternalRecord:
     names = {call.arguments.given, call.arguments.name} - {None}
     if len(names) != 1:
         raise UsageError("which external agent? give its NAME")

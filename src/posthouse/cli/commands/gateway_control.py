@@ -1,4 +1,4 @@
-"""`agents gateway prompt|interrupt|send-keys`: acts on the agent at once, through its gateway."""
+"""`agents gateway prompt|interrupt|send-keys`: direct control of the agent through its gateway."""
 
 from posthouse.cli import prompts
 from posthouse.cli.context import Call
@@ -9,17 +9,17 @@ from posthouse.cli.options import Parser
 def prompt_arguments(parser: Parser) -> None:
     prompts.prompt_arguments(parser)
     prompts.key_argument(parser)
-    parser.add_argument("--force", action="store_true", help="send it even if the agent is busy")
+    parser.add_argument("--force", action="store_true", help="send it even while the agent is busy")
 
 
 def prompt(call: Call) -> int:
-    """Give the agent a prompt now, past the queue, or say why not."""
-    question = prompts.question_of(call)
+    """Give the agent a prompt now, bypassing the queue."""
+    request = prompts.read_request(call)
     value = client_of(call).control_prompt(
-        question.prompt,
+        request.prompt,
         force=call.arguments.force,
-        model=question.model,
-        reasoning_level=question.reasoning_level,
+        model=request.model,
+        reasoning_level=request.reasoning_level,
         idempotency_key=call.arguments.idempotency_key,
     )
     call.output.result(value, value["detail"])
@@ -27,7 +27,7 @@ def prompt(call: Call) -> int:
 
 
 def interrupt(call: Call) -> int:
-    """Interrupt what the agent does; the gateway keeps the request."""
+    """Interrupt the agent; the gateway records the request."""
     value = client_of(call).interrupt()
     call.output.result(value, value["request_id"])
     return 0

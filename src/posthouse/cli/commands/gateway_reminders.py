@@ -1,4 +1,4 @@
-"""`agents gateway reminders …`: what the gateway gives the agent later. Lost when the gateway ends."""
+"""`agents gateway reminders …`: scheduled prompts and keys. They are lost when the gateway ends."""
 
 from argparse import BooleanOptionalAction, Namespace
 from collections.abc import Mapping, Sequence
@@ -14,16 +14,16 @@ _SHOWN = ("reminder_id", "title", "mode", "delivery_kind", "ranking", "selection
 
 
 def listing(call: Call) -> int:
-    """Show all reminders in the order in which they come."""
+    """List all reminders in delivery order."""
     value = client_of(call).reminders()
     rows = [[Cell(str(one[key])) for key in (*_SHOWN, "next_due_at_utc")] for one in value["reminders"]]
-    headings = ("id", "title", "mode", "gives", "ranking", "selection", "delivery", "due")
+    headings = ("id", "title", "mode", "delivers", "ranking", "selection", "delivery", "due")
     call.output.table(value, headings, rows, empty="there are no reminders")
     return 0
 
 
 def get_arguments(parser: Parser) -> None:
-    parser.add_argument("--reminder-id", required=True, metavar="ID")
+    _id_argument(parser)
 
 
 def get(call: Call) -> int:
@@ -36,7 +36,7 @@ def create_arguments(parser: Parser) -> None:
 
 
 def create(call: Call) -> int:
-    """Make a reminder."""
+    """Create a reminder."""
     arguments = call.arguments
     _check(arguments, is_new=True)
     client = client_of(call)
@@ -48,35 +48,35 @@ def create(call: Call) -> int:
 
 
 def change_arguments(parser: Parser) -> None:
-    parser.add_argument("--reminder-id", required=True, metavar="ID")
+    _id_argument(parser)
     _definition_arguments(parser, is_new=False)
 
 
 def change(call: Call) -> int:
-    """Change a reminder: what is not given stays, its time too."""
+    """Change a reminder; fields that are not given stay, including its time."""
     arguments = call.arguments
     _check(arguments, is_new=False)
     client = client_of(call)
     others = [one for one in client.reminders()["reminders"] if one["reminder_id"] != arguments.reminder_id]
-    definition = changed(client.reminder(arguments.reminder_id), _given(arguments))
+    definition = merge(client.reminder(arguments.reminder_id), _given(arguments))
     if (ranking := _ranking(arguments, others)) is not None:
         definition["ranking"] = ranking
     return _show(call, client.put_reminder(arguments.reminder_id, definition))
 
 
 def remove_arguments(parser: Parser) -> None:
-    parser.add_argument("--reminder-id", required=True, metavar="ID")
+    _id_argument(parser)
 
 
 def remove(call: Call) -> int:
-    """Forget a reminder."""
+    """Delete a reminder."""
     value = client_of(call).delete_reminder(call.arguments.reminder_id)
     call.output.result(value, value["detail"])
     return 0
 
 
-def changed(old: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole definition that *old* has with what is *given*. Pure."""
+def merge(old: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition of *old* with the fields of *given*. Pure."""
     kept = {key: old[key] for key in ("mode", "title", "prompt", "send_keys", "ranking", "paused")}
     kept |= {"interval_seconds": old["interval_seconds"], "deliver_at_utc": old["next_due_at_utc"]}
     new = {**kept, **given}
@@ -93,25 +93,35 @@ def changed(old: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return new
 
 
+def _id_argument(parser: Parser) -> None:
+    parser.add_argument("--reminder-id", required=True, metavar="ID", help="the reminder's id")
+
+
 def _definition_arguments(parser: Parser, *, is_new: bool) -> None:
-    parser.add_argument("--title", required=is_new, metavar="T")
-    parser.add_argument("--mode", required=is_new, choices=("one_off", "repeat"))
+    parser.add_argument("--title", required=is_new, metavar="T", help="the reminder's title")
+    parser.add_argument(
+        "--mode", required=is_new, choices=("one_off", "repeat"), help="deliver once, or repeatedly"
+    )
     parser.add_argument("--prompt", metavar="TEXT", help="give the agent this prompt")
     parser.add_argument("--sequence", metavar="S", help="type these raw keys, such as '<[Escape]>'")
     parser.add_argument(
-        "--ensure-enter", action=BooleanOptionalAction, help="with --sequence: one Enter at the end"
+        "--ensure-enter", action=BooleanOptionalAction, help="with --sequence: end with one Enter"
     )
-    parser.add_argument("--ranking", type=int, metavar="N", help="the smallest comes first")
-    parser.add_argument("--before-all", action="store_true", help="before every other reminder")
-    parser.add_argument("--after-all", action="store_true", help="after every other reminder")
-    parser.add_argument("--paused", action=BooleanOptionalAction, help="keep it, and all behind it, waiting")
-    parser.add_argument("--start-after-seconds", type=float, metavar="S")
-    parser.add_argument("--deliver-at-utc", metavar="TIME", help="ISO-8601")
-    parser.add_argument("--interval-seconds", type=float, metavar="S", help="with --mode repeat")
+    parser.add_argument("--ranking", type=int, metavar="N", help="the order; the smallest is delivered first")
+    parser.add_argument("--before-all", action="store_true", help="rank it before all others")
+    parser.add_argument("--after-all", action="store_true", help="rank it after all others")
+    parser.add_argument(
+        "--paused", action=BooleanOptionalAction, help="hold it and all reminders ranked after it"
+    )
+    parser.add_argument("--start-after-seconds", type=float, metavar="S", help="deliver it after S seconds")
+    parser.add_argument("--deliver-at-utc", metavar="TIME", help="deliver it at this time (ISO-8601)")
+    parser.add_argument(
+        "--interval-seconds", type=float, metavar="S", help="with --mode repeat: the interval in seconds"
+    )
 
 
 def _check(arguments: Namespace, *, is_new: bool) -> None:
-    """Refuse what contradicts itself; a new reminder needs one of each."""
+    """Refuse contradicting options; a new reminder needs one of each group."""
     groups: Sequence[tuple[str, Sequence[object]]] = (
         ("--prompt and --sequence", (arguments.prompt is not None, arguments.sequence is not None)),
         (
@@ -132,16 +142,16 @@ def _check(arguments: Namespace, *, is_new: bool) -> None:
 
 
 def _given(arguments: Namespace) -> dict[str, Any]:
-    """What the options say, by the names of the wire; nothing for what they leave out."""
+    """The given options by their wire names."""
     names = ("title", "mode", "prompt", "paused", "start_after_seconds", "deliver_at_utc", "interval_seconds")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     keys = {"sequence": arguments.sequence, "ensure_enter": arguments.ensure_enter}
-    said = {name: value for name, value in keys.items() if value is not None}
-    return {**given, "send_keys": said} if said else given
+    given_keys = {name: value for name, value in keys.items() if value is not None}
+    return {**given, "send_keys": given_keys} if given_keys else given
 
 
 def _ranking(arguments: Namespace, others: Sequence[Mapping[str, Any]]) -> int | None:
-    """The ranking that was asked for, among *others*; None when none was."""
+    """The requested ranking, relative to *others*; None if not given."""
     rankings = [int(one["ranking"]) for one in others] or [0]
     if arguments.before_all:
         return min(rankings) - 1

@@ -1,4 +1,4 @@
-"""`agents gateway tui …`: how the gateway sees the agent's screen."""
+"""`agents gateway tui …`: the TUI state tracked by the gateway."""
 
 import time
 from collections.abc import Mapping
@@ -15,25 +15,27 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def state(call: Call) -> int:
-    """Show how the TUI stands."""
+    """Show the TUI state."""
     value = client_of(call).tui_state()
-    call.output.result(value, _text(value))
+    call.output.result(value, _state_text(value))
     return 0
 
 
 def belief(call: Call) -> int:
-    """Show what the TUI is believed to do, and every witness with the age of its word."""
+    """Show the inferred TUI state, and each piece of evidence with its age."""
     value = client_of(call).tui_belief()
-    call.output.result(value, _belief_text(value))
+    call.output.result(value, _tui_text(value))
     return 0
 
 
 def history_arguments(parser: Parser) -> None:
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="how many (default 100; 0: all)")
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="show at most N (default: 100; 0: all)"
+    )
 
 
 def history(call: Call) -> int:
-    """Show how the TUI stood, oldest first."""
+    """Show the TUI state history, oldest first."""
     value = client_of(call).tui_history(limit=call.arguments.limit)
     rows = [
         [
@@ -44,30 +46,30 @@ def history(call: Call) -> int:
         ]
         for entry in value["entries"]
     ]
-    call.output.table(value, ("at", "turn", "availability", "last turn"), rows, empty="nothing was seen yet")
+    call.output.table(value, ("at", "turn", "availability", "last turn"), rows, empty="no history yet")
     return 0
 
 
 def watch_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "--interval-seconds", type=float, default=1.0, metavar="S", help="how often to look (default 1.0)"
+        "--interval-seconds", type=float, default=1.0, metavar="S", help="the poll interval (default: 1.0)"
     )
 
 
 def watch(call: Call) -> int:
-    """Show how the TUI stands, again and again, until Ctrl-C."""
+    """Show the TUI state repeatedly until Ctrl-C."""
     import json
     import sys
 
     seconds = call.arguments.interval_seconds
     if not 0 < seconds < float("inf"):
-        raise UsageError("--interval-seconds is more than 0")
+        raise UsageError("invalid --interval-seconds: must be positive")
     client = client_of(call)
     while True:
         value = client.tui_state()
         if sys.stdout.isatty() and not call.output.is_json:
-            call.output.control(_CLEAR)
-            call.output.line(_text(value))
+            call.output.write_raw(_CLEAR)
+            call.output.line(_state_text(value))
         else:
             call.output.line(json.dumps(value, sort_keys=True, ensure_ascii=False))
         time.sleep(seconds)
@@ -80,24 +82,21 @@ def note_prompt_arguments(parser: Parser) -> None:
 
 
 def note_prompt(call: Call) -> int:
-    """Tell the gateway of a prompt that the agent got by another way."""
-    question = prompts.question_of(call)
-    value = client_of(call).note_prompt(question.prompt)
-    call.output.result(value, _text(value))
+    """Report to the gateway a prompt that was typed outside it."""
+    request = prompts.read_request(call)
+    value = client_of(call).note_prompt(request.prompt)
+    call.output.result(value, _state_text(value))
     return 0
 
 
-def _belief_text(value: Mapping[str, Any]) -> str:
+def _tui_text(value: Mapping[str, Any]) -> str:
     reader = value["reader"]
     pairs = [
-        ("state", tui_state_view.in_words(value) + (f" ({value['detail']})" if value["detail"] else "")),
+        ("state", tui_state_view.describe(value) + (f" ({value['detail']})" if value["detail"] else "")),
         ("for", f"{value['state_age_seconds']:.1f} s"),
-        ("decided by", ", ".join(value["decided_by"]) or "nobody"),
+        ("decided by", ", ".join(value["decided_by"]) or "nothing"),
         ("last turn", value["outcome"] + (f" ({value['error_kind']})" if value["error_kind"] else "")),
-        *(
-            (f"{one['source']} says", f"{one['says']}, for {one['age_seconds']:.1f} s")
-            for one in value["evidence"]
-        ),
+        *((one["source"], f"{one['says']}, for {one['age_seconds']:.1f} s") for one in value["evidence"]),
         ("screen read by", reader["note"] or reader["pack"] or reader["tool"]),
     ]
     if value["disagreement"]:
@@ -105,7 +104,7 @@ def _belief_text(value: Mapping[str, Any]) -> str:
     return "\n".join([fields(pairs), *tui_state_view.choices_of(value)])
 
 
-def _text(value: Mapping[str, Any]) -> str:
+def _state_text(value: Mapping[str, Any]) -> str:
     surface, last, stability = value["surface"], value["last_turn"], value["stability"]
     stands = f"{stability['stable_for_seconds']:.1f} s" + (" (stable)" if stability["stable"] else "")
     return fields(

@@ -13,17 +13,17 @@ _HEADINGS = ("agent", "state", "gateway", "problem")
 
 
 def host(call: Call) -> NoReturn:
-    """Be the host of the runtime root until Ctrl-C; it is started again when it dies."""
+    """Run the host of the runtime root until Ctrl-C. It is restarted when it dies."""
     from posthouse.gateway_lifecycle import host_client
     from posthouse.gateway_lifecycle.process import inherited
 
-    call.complain(f"hosting the gateways of {call.wiring.roots.runtime}; Ctrl-C stops them")
+    call.notice(f"hosting the gateways of {call.wiring.roots.runtime}; Ctrl-C stops them")
     argv = host_client.command(call.wiring.roots.runtime)
     os.execve(argv[0], argv, inherited(call.wiring.environment))
 
 
 def hosted(call: Call) -> int:
-    """Show the host and each gateway that it serves."""
+    """Show the host and its gateways."""
     from posthouse.gateway_lifecycle import host_client
 
     answer = host_client.listing(call.wiring.roots.runtime)
@@ -32,12 +32,12 @@ def hosted(call: Call) -> int:
         {"pid": None if answer is None else answer.pid, "gateways": [_listed(one) for one in gateways]},
         _HEADINGS,
         [_row(one) for one in gateways],
-        empty="there is no gateway host" if answer is None else "the gateway host serves nothing yet",
+        empty="there is no gateway host" if answer is None else "the gateway host serves no gateways yet",
     )
     return 0
 
 
-def _listed(one: gh.Tenancy) -> dict[str, object]:
+def _listed(one: gh.HostedGatewayStatus) -> dict[str, object]:
     return {
         "agent_name": _agent(one),
         "gateway_root": one.gateway_root,
@@ -47,7 +47,7 @@ def _listed(one: gh.Tenancy) -> dict[str, object]:
     }
 
 
-def _row(one: gh.Tenancy) -> list[Cell]:
+def _row(one: gh.HostedGatewayStatus) -> list[Cell]:
     return [
         Cell(_agent(one), "strong"),
         Cell(one.state, "good" if one.state == "serving" else "bad" if one.state == "failed" else "busy"),
@@ -56,8 +56,8 @@ def _row(one: gh.Tenancy) -> list[Cell]:
     ]
 
 
-def _agent(one: gh.Tenancy) -> str:
-    """Whose gateway it is; the folder's name when its manifest can't be read."""
+def _agent(one: gh.HostedGatewayStatus) -> str:
+    """The agent's name, or the folder's name if the manifest can't be read."""
     from posthouse.errors import PosthouseError
     from posthouse.sessions import session as sessions
 

@@ -1,4 +1,4 @@
-"""`internals …`: single steps of other commands, for tests and for whoever looks closely."""
+"""`internals …`: single steps of other commands, for tests and debugging."""
 
 import json
 from typing import Any
@@ -10,33 +10,31 @@ from posthouse.cli.options import Parser
 
 
 def ask_tui_arguments(parser: Parser) -> None:
+    parser.add_argument("--operation", required=True, metavar="VERB", help="the operation: send, check …")
     parser.add_argument(
-        "--operation", required=True, metavar="VERB", help="what the agent shall do: send, check …"
-    )
-    parser.add_argument(
-        "--arguments", default="{}", metavar="JSON", help="the operation's arguments, an object"
+        "--arguments", default="{}", metavar="JSON", help="the operation's arguments, a JSON object"
     )
     parser.add_argument(
         "--watch-seconds",
         type=float,
         default=mail_prompt.WATCH_SECONDS,
         metavar="S",
-        help="how long the agent's report is looked for (default: 10)",
+        help="how long to wait for the agent's report (default: 10)",
     )
 
 
 def ask_tui(call: Call) -> int:
-    """Ask a running TUI to do a mail operation itself; what comes back proves nothing."""
-    found = turns.session_of(call.agent())
-    binding = mailboxes.binding_of(found, call.prog)
-    order = _object(call.arguments.arguments)
+    """Ask a running TUI to do a mail operation itself; the result is unverified."""
+    session = turns.session_of(call.agent())
+    binding = mailboxes.binding_of(session, call.prog)
+    request = _object(call.arguments.arguments)
     arguments = call.arguments
     value = mail_prompt.submit(
         call.wiring,
-        found,
+        session,
         binding,
         arguments.operation,
-        order,
+        request,
         watch_seconds=arguments.watch_seconds,
     )
     call.output.result(value, f"{value['status']}: {value['request_id']}")
@@ -49,5 +47,5 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise UsageError(f"--arguments is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise UsageError("--arguments is a JSON object")
+        raise UsageError("--arguments must be a JSON object")
     return value

@@ -1,4 +1,4 @@
-"""`agents last`: the last prompt and what came of it."""
+"""`agents last`: the last prompt and its outcome."""
 
 from posthouse import tools
 from posthouse.cli import turns as turns_module
@@ -12,27 +12,21 @@ from posthouse.turns import runner
 from posthouse.turns.folder import Folder
 
 
-class NothingYet(NotFound):
-    """The agent has not been asked anything."""
-
-    code = "nothing_yet"
-
-
 def last(call: Call) -> int:
-    """Show the newest exchange, from the turn's folder or the agent's own transcript."""
+    """Show the newest exchange, from the turn's folder or the agent's transcript."""
     agent = call.agent()
-    found = turns_module.session_of(agent)
-    value = _of_turns(found) if found.manifest.is_headless else _of_transcript(found)
+    session = turns_module.session_of(agent)
+    value = _of_turns(session) if session.manifest.is_headless else _of_transcript(session)
     if value is None:
-        raise NothingYet(f"agent {agent.name!r} has not been asked anything yet")
+        raise NotFound(f"agent {agent.name!r} has received no prompt yet", code="nothing_yet")
     shown = ("prompt", "outcome", "answer", "error")
     call.output.result(value, fields([(key, str(value[key])) for key in shown if value[key]]))
     return 0
 
 
-def _of_transcript(found: Session) -> dict[str, str | None] | None:
-    launch = start.launch_of(found)
-    exchanges = tools.load(found.manifest.tool).exchanges(launch.home, launch.working_directory)
+def _of_transcript(session: Session) -> dict[str, str | None] | None:
+    launch = start.launch_of(session)
+    exchanges = tools.load(session.manifest.tool).exchanges(launch.home, launch.working_directory)
     if not exchanges:
         return None
     newest = exchanges[-1]
@@ -47,13 +41,13 @@ def _of_transcript(found: Session) -> dict[str, str | None] | None:
     }
 
 
-def _of_turns(found: Session) -> dict[str, str | None] | None:
-    turns = runner.turns_of(found.turns_root)
+def _of_turns(session: Session) -> dict[str, str | None] | None:
+    turns = runner.turns_of(session.turns_root)
     if not turns:
         return None
     state = turns[-1].state()
     return {
-        "prompt": _prompt(found, state.turn_id),
+        "prompt": _prompt(session, state.turn_id),
         "answer": state.answer,
         "outcome": state.status,
         "error": state.error,
@@ -63,9 +57,9 @@ def _of_turns(found: Session) -> dict[str, str | None] | None:
     }
 
 
-def _prompt(found: Session, turn_id: str) -> str | None:
-    """What was fed to the program; None where it took its prompt another way."""
+def _prompt(session: Session, turn_id: str) -> str | None:
+    """The prompt that was piped to the program; None if it was passed differently."""
     try:
-        return untrusted_files.read_text(Folder(found.turns_root / turn_id).prompt)
+        return untrusted_files.read_text(Folder(session.turns_root / turn_id).prompt)
     except FileNotFoundError:
         return None

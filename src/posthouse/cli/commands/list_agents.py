@@ -1,4 +1,4 @@
-"""`agents list`: which agents there are, and how they are."""
+"""`agents list`: the agents and their state."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from posthouse.contracts.external_agents import ExternalRecord
 
 _STATES = ("active", "stopped", "relaunching", "retired")
-#: What a relaunch was killed in the middle of is still there to be stopped.
+#: With agents whose relaunch was killed, so that they can be stopped.
 _DEFAULT = frozenset({"active", "relaunching"})
 _CHOICES: dict[str, frozenset[str] | None] = {**{state: frozenset({state}) for state in _STATES}, "all": None}
 _HEADINGS = ("name", "tool", "kind", "may", "state", "since", "gateway")
@@ -28,11 +28,11 @@ def listing_arguments(parser: Parser) -> None:
 
 
 def listing(call: Call) -> int:
-    """Show the agents of the registry with what tmux says about them."""
+    """List the agents of the registry with their health in tmux."""
     wanted = call.arguments.state
     agents = liveness.registered(call.wiring.registry, _DEFAULT if wanted is None else _CHOICES[wanted])
-    # How those of other machines are, their own servers know.
-    others = _elsewhere(call) if wanted in (None, "all") else []
+    # The state of external agents is known only to their servers.
+    others = _external_agents(call) if wanted in (None, "all") else []
     call.output.table(
         {
             "agents": [
@@ -41,35 +41,35 @@ def listing(call: Call) -> int:
             ]
         },
         _HEADINGS,
-        [*(_row(agent) for agent in agents), *(_far_row(one) for one in others)],
-        empty=_nothing(call, wanted),
+        [*(_row(agent) for agent in agents), *(_external_row(one) for one in others)],
+        empty=_empty_text(call, wanted),
     )
     for agent in agents:
         if agent.health == "unknown":
-            call.complain(f"{agent.name}: {agent.detail}")
+            call.notice(f"{agent.name}: {agent.detail}")
     for entry in call.wiring.registry.entries():
         if entry.problem is not None:
-            call.complain(entry.problem)
+            call.notice(entry.problem)
     return 0
 
 
-def _elsewhere(call: Call) -> "list[ExternalRecord]":
+def _external_agents(call: Call) -> "list[ExternalRecord]":
     root = call.wiring.roots.registry
     if not (root / names.EXTERNAL_AGENTS).is_dir():
         return []
-    from posthouse.sessions.externals import Externals
+    from posthouse.sessions.externals import ExternalAgents
 
-    return Externals(root).records()
+    return ExternalAgents(root).records()
 
 
-def _far_row(record: "ExternalRecord") -> list[Cell]:
-    told = record.identity
+def _external_row(record: "ExternalRecord") -> list[Cell]:
+    identity = record.identity
     return [
         Cell(record.local_name, "strong"),
-        Cell(told["tool"]),
+        Cell(identity["tool"]),
         Cell("external"),
         Cell("-"),
-        Cell("elsewhere", "faint"),
+        Cell("remote", "faint"),
         Cell(humanize.ago(clock.parse(record.created_at_utc), clock.now())),
         Cell(record.pair_api_base_url),
     ]
@@ -90,16 +90,16 @@ def _row(agent: Agent) -> list[Cell]:
 
 
 def _state(agent: Agent) -> Cell:
-    """How the agent is; of a TUI with a gateway, what it does."""
+    """The agent's health; for a TUI with a gateway, also its TUI state."""
     if agent.session is not None and agent.health == "healthy" and agent_description.gateway(agent):
-        belief = tui_state_view.left_on_disk(agent.session)
-        if belief is not None:
-            shown = tui_state_view.cell(belief)
+        tui = tui_state_view.read_saved(agent.session)
+        if tui is not None:
+            shown = tui_state_view.cell(tui)
             return Cell(f"alive, {shown.text}", shown.tone)
     return agent_description.health(agent)
 
 
-def _nothing(call: Call, wanted: str | None) -> str:
+def _empty_text(call: Call, wanted: str | None) -> str:
     if wanted == "all" or not call.wiring.registry.records():
         return f"no agents yet; start one with `{call.prog} agents launch --tool scripted --name NAME`"
-    return f"no {wanted or 'active'} agents; `{call.prog} agents list --state all` shows the others"
+    return f"no {wanted or 'active'} agents; `{call.prog} agents list --state all` lists the others"

@@ -1,4 +1,4 @@
-"""`agents logs`: what the gateway wrote down about this agent."""
+"""`agents logs`: the events and the log of an agent's gateway."""
 
 import time
 from collections import deque
@@ -13,41 +13,48 @@ from posthouse.contracts import gateway_files as gf
 from posthouse.support import untrusted_files
 from posthouse.turns.tail import Overlong, Tail
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 def logs_arguments(parser: Parser) -> None:
-    parser.add_argument("-f", "--follow", action="store_true", help="stay and show what is added")
-    parser.add_argument("-n", "--lines", type=int, default=50, metavar="N", help="how many from the end (50)")
-    parser.add_argument("--gateway", action="store_true", help="the gateway's own log instead of the events")
+    parser.add_argument("-f", "--follow", action="store_true", help="follow new lines")
+    parser.add_argument(
+        "-n",
+        "--lines",
+        type=int,
+        default=50,
+        metavar="N",
+        help="the number of lines from the end (default: 50)",
+    )
+    parser.add_argument("--gateway", action="store_true", help="show the gateway's log instead of the events")
 
 
 def logs(call: Call) -> int:
-    """Show the last events (or log lines), and with -f those to come until Ctrl-C."""
+    """Show the last events or log lines; with -f follow new ones until Ctrl-C."""
     if call.arguments.lines < 0:
-        raise UsageError("--lines can't be negative")
+        raise UsageError("invalid --lines: must not be negative")
     root = turns.session_of(call.agent()).gateway_root
     path = root / (gf.LOG if call.arguments.gateway else gf.EVENTS)
     raw = call.arguments.gateway or call.output.is_json
-    with Growing(path) as source:
+    with FollowedFile(path) as source:
         for line in deque(source.lines(), maxlen=call.arguments.lines):
-            call.output.line(line if raw else told(line))
+            call.output.line(line if raw else format_line(line))
         while call.arguments.follow:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
             for line in source.lines():
-                call.output.line(line if raw else told(line))
+                call.output.line(line if raw else format_line(line))
     return 0
 
 
-class Growing:
-    """The lines of a file that is appended to, and that somebody may rotate away."""
+class FollowedFile:
+    """The lines of a file that is appended to and may be rotated."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._tail: Tail | None = None
         self._inode = 0
 
-    def __enter__(self) -> "Growing":
+    def __enter__(self) -> "FollowedFile":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,7 +62,7 @@ class Growing:
             self._tail.close()
 
     def lines(self) -> Iterator[str]:
-        """The whole lines since the last call; none while the file is not there."""
+        """The complete lines since the last call; none if the file does not exist."""
         if self._tail is not None:
             yield from map(_text, self._tail.read())
         if self._was_replaced():
@@ -82,10 +89,10 @@ def _text(line: bytes | Overlong) -> str:
     return line.decode(errors="replace")
 
 
-def told(line: str) -> str:
-    """One event as a person reads it; a line that is no event stays as it is."""
+def format_line(line: str) -> str:
+    """One event as text; other lines are unchanged."""
     try:
         event = untrusted_files.decode_json(line)
     except ValueError:
         return line
-    return event_lines.told(event) if isinstance(event, dict) else line
+    return event_lines.format_event(event) if isinstance(event, dict) else line

@@ -1,4 +1,4 @@
-"""`agents gateway mail-notifier …`: how an agent is woken for its mail."""
+"""`agents gateway mail-notifier …`: wakes an agent for new mail."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ _ORDER = (
     "notify_block_total_chars",
 )
 _WAKE = ("wake", "backoff_max_seconds", "operator_note_after")
-#: Secrets are for programs that ask for JSON, not for whoever looks over a shoulder.
+#: Not shown in plain output; tokens are secret.
 _HIDDEN = ("schema_version", "notify_block_shared_tokens")
 
 
@@ -37,24 +37,49 @@ def status(call: Call) -> int:
 
 def enable_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "--interval-seconds", type=positive, required=True, metavar="N", help="between two looks"
+        "--interval-seconds", type=positive, required=True, metavar="N", help="the poll interval"
     )
-    parser.add_argument("--mode", choices=("any_inbox", "unread_only"), help="default: any_inbox")
-    parser.add_argument("--appendix-text", metavar="TEXT", help="added to every prompt; '' for none")
-    parser.add_argument("--context-error-policy", choices=("continue_current", "clear_context"))
-    parser.add_argument("--pre-notification-context-action", choices=("none", "compact"))
-    parser.add_argument("--notify-block-render", choices=("enabled", "disabled"))
-    parser.add_argument("--notify-block-auth-mode", choices=("permissive-log", "required"))
-    parser.add_argument("--notify-block-auth-verifier", choices=("none", "shared-token"))
+    parser.add_argument(
+        "--mode", choices=("any_inbox", "unread_only"), help="which mail wakes the agent (default: any_inbox)"
+    )
+    parser.add_argument("--appendix-text", metavar="TEXT", help="text appended to every prompt; '' for none")
+    parser.add_argument(
+        "--context-error-policy",
+        choices=("continue_current", "clear_context"),
+        help="what to do after a context error",
+    )
+    parser.add_argument(
+        "--pre-notification-context-action",
+        choices=("none", "compact"),
+        help="what to do with the context before a wake-up",
+    )
+    parser.add_argument(
+        "--notify-block-render", choices=("enabled", "disabled"), help="show senders' notify blocks or not"
+    )
+    parser.add_argument(
+        "--notify-block-auth-mode",
+        choices=("permissive-log", "required"),
+        help="log unauthenticated notify blocks, or refuse them",
+    )
+    parser.add_argument(
+        "--notify-block-auth-verifier", choices=("none", "shared-token"), help="how senders authenticate"
+    )
     parser.add_argument(
         "--notify-block-shared-token",
         action="append",
         dest="notify_block_shared_tokens",
         metavar="TOKEN",
-        help="a token that senders may show; may be repeated",
+        help="a token that authenticates senders; may be repeated",
     )
-    parser.add_argument("--notify-block-per-message-chars", type=positive, metavar="N")
-    parser.add_argument("--notify-block-total-chars", type=positive, metavar="N")
+    parser.add_argument(
+        "--notify-block-per-message-chars",
+        type=positive,
+        metavar="N",
+        help="limit of one message's notify block",
+    )
+    parser.add_argument(
+        "--notify-block-total-chars", type=positive, metavar="N", help="limit of all notify blocks together"
+    )
     parser.add_argument(
         "--wake", choices=("interval", "immediate"), help="immediate: new mail wakes an idle agent at once"
     )
@@ -62,18 +87,18 @@ def enable_arguments(parser: Parser) -> None:
         "--backoff-max-seconds",
         type=positive,
         metavar="N",
-        help="unchanged mail wakes after 1, 2, 4 … intervals, up to this",
+        help="back off for unchanged mail: wake after 1, 2, 4 … intervals, up to N seconds",
     )
     parser.add_argument(
         "--operator-note-after",
         type=positive,
         metavar="N",
-        help="wake-ups in vain until the operator hears of it",
+        help="notify the operator after N wake-ups without effect",
     )
 
 
 def enable(call: Call) -> int:
-    """Wake the agent for its mail from now on."""
+    """Enable wake-ups for new mail."""
     client = client_of(call)
     value = client.put_notifier(_given(call, _ORDER))
     wake = _wake_of(client)
@@ -83,13 +108,13 @@ def enable(call: Call) -> int:
 
 
 def disable(call: Call) -> int:
-    """Wake the agent no more. What was set stays for the next time."""
+    """Disable wake-ups. The settings are kept."""
     client = client_of(call)
     return _show(call, client.delete_notifier(), _wake_of(client))
 
 
 def _wake_of(client: "GatewayClient") -> dict[str, Any]:
-    """Our own settings beside the contract's; a server of another make has none."""
+    """The wake settings, an extension of the contract; other implementations have none."""
     try:
         return client.wake_settings()
     except NotFound:

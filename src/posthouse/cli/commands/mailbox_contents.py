@@ -1,11 +1,11 @@
-"""`mailbox accounts …` and `mailbox messages …`: who has a mailbox in a root, and what is in it."""
+"""`mailbox accounts …` and `mailbox messages …`: the accounts of a mailbox root and their messages."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from posthouse.cli.commands.mailbox import opened_root, root_argument
+from posthouse.cli.commands.mailbox import open_mailbox_root, root_argument
 from posthouse.cli.context import Call
-from posthouse.cli.options import Parser, natural
+from posthouse.cli.options import Parser, non_negative
 from posthouse.cli.output import Cell, fields
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ def accounts_list_arguments(parser: Parser) -> None:
 
 
 def accounts_list(call: Call) -> int:
-    """Every registration of the root."""
+    """List the registrations of the root."""
     from posthouse.mailbox.filesystem import databases, registration
 
-    root = opened_root(call)
+    root = open_mailbox_root(call)
     with databases.opened(root.index) as index:
-        found = registration.everyone(index)
+        found = registration.all_registrations(index)
     call.output.table(
         {"mailbox_root": str(root.path), "accounts": [dataclasses.asdict(one) for one in found]},
         ("address", "owner", "status", "kind"),
@@ -40,38 +40,40 @@ def accounts_list(call: Call) -> int:
 
 def accounts_get_arguments(parser: Parser) -> None:
     root_argument(parser)
-    parser.add_argument("--address", required=True)
+    parser.add_argument("--address", required=True, help="the mailbox's address")
 
 
 def accounts_get(call: Call) -> int:
-    """One account and how many messages its boxes hold."""
+    """Show one account with the message counts of its boxes."""
     from posthouse.mailbox.filesystem import databases
 
-    root = opened_root(call)
+    root = open_mailbox_root(call)
     owner = _owner(root, call.arguments.address)
     with databases.opened(owner.database) as box:
         counted = databases.run_box(box, "boxes", "main").fetchall()
     boxes = {name: {"message_count": count, "unread_count": unread} for name, count, unread in counted}
     value = dataclasses.asdict(owner) | {"boxes": boxes}
-    told = [(name.replace("_", " "), str(one)) for name, one in value.items() if one and name != "boxes"]
+    summary = [(name.replace("_", " "), str(one)) for name, one in value.items() if one and name != "boxes"]
     shown = [(name, f"{one['message_count']} ({one['unread_count']} unread)") for name, one in boxes.items()]
-    call.output.result(value, fields(told + shown))
+    call.output.result(value, fields(summary + shown))
     return 0
 
 
 def messages_list_arguments(parser: Parser) -> None:
     root_argument(parser)
-    parser.add_argument("--address", required=True)
-    parser.add_argument("--box", default="inbox")
-    parser.add_argument("--limit", type=natural, default=50, metavar="N")
+    parser.add_argument("--address", required=True, help="the mailbox's address")
+    parser.add_argument("--box", default="inbox", help="the box (default: inbox)")
+    parser.add_argument(
+        "--limit", type=non_negative, default=50, metavar="N", help="show at most N (default: 50)"
+    )
 
 
 def messages_list(call: Call) -> int:
-    """The newest messages of a box, left unread as they are."""
-    from posthouse.mailbox import Filter
+    """List the newest messages of a box, without marking them read."""
+    from posthouse.mailbox import MailFilter
 
     given = call.arguments
-    found = _mailbox(call).find(Filter(box=given.box, limit=given.limit))
+    found = _mailbox(call).find(MailFilter(box=given.box, limit=given.limit))
     call.output.table(
         {"address": given.address, "box": given.box, "messages": [as_json(one) for one in found]},
         ("created", "from", "subject", "ref"),
@@ -91,12 +93,14 @@ def messages_list(call: Call) -> int:
 
 def messages_get_arguments(parser: Parser) -> None:
     root_argument(parser)
-    parser.add_argument("--address", required=True)
-    parser.add_argument("--message-ref", "--message-id", required=True, dest="message_ref")
+    parser.add_argument("--address", required=True, help="the mailbox's address")
+    parser.add_argument(
+        "--message-ref", "--message-id", required=True, dest="message_ref", help="the message's reference"
+    )
 
 
 def messages_get(call: Call) -> int:
-    """One message, left unread as it is."""
+    """Show one message, without marking it read."""
     found = _mailbox(call).peek(call.arguments.message_ref)
     head = fields(
         [
@@ -113,14 +117,14 @@ def messages_get(call: Call) -> int:
 
 
 def as_json(message: "Message") -> dict[str, Any]:
-    """A message with the fields of the contract."""
+    """A message in the contract's fields."""
     return dataclasses.asdict(message) | {"unread": message.unread}
 
 
 def _mailbox(call: Call) -> "FilesystemMailbox":
     from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
 
-    root = opened_root(call)
+    root = open_mailbox_root(call)
     owner = _owner(root, call.arguments.address)
     return FilesystemMailbox(root, owner.address, owner.owner_principal_id)
 

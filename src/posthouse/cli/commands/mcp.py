@@ -5,20 +5,11 @@ from posthouse.cli.options import Parser
 from posthouse.errors import Unavailable
 
 
-class SdkMissing(Unavailable):
-    """The MCP SDK is an extra, and is not installed."""
-
-    code = "mcp_missing"
-
-    def __init__(self) -> None:
-        super().__init__("`mcp` needs the MCP SDK, which is an extra: pip install 'posthouse[mcp]'")
-
-
 def mcp_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--agent",
         metavar="NAME",
-        help="whose mailbox the mail tools use (default: that of the agent whose tmux session this runs in)",
+        help="the agent whose mailbox the mail tools use (default: the agent of this tmux session)",
     )
 
 
@@ -26,16 +17,18 @@ def mcp(call: Call) -> int:
     """Serve the tools on stdin and stdout until stdin ends.
 
     Raises:
-        SdkMissing: The SDK is not installed; the message says how it gets there.
+        Unavailable: The SDK is not installed; the message has the command that installs it.
     """
     try:
-        from posthouse.cli.mcp.command import Commands
+        from posthouse.cli.mcp.command import CommandRunner
         from posthouse.cli.mcp.server import build
     except ModuleNotFoundError as error:
         if error.name != "mcp":
             raise
-        raise SdkMissing from error
-    commands = Commands(
+        raise Unavailable(
+            "`mcp` needs the MCP SDK, which is an extra: pip install 'posthouse[mcp]'", code="mcp_missing"
+        ) from error
+    commands = CommandRunner(
         environment=call.wiring.environment,
         working_directory=call.wiring.working_directory,
         agent=call.arguments.agent,

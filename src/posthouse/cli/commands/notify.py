@@ -1,4 +1,4 @@
-"""`agents notify …`: commands and webhooks that are told when the agent finished, failed or waits."""
+"""`agents notify …`: commands and webhooks that are notified of an agent's events."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,25 +18,19 @@ from posthouse.gateway.notifications import targets
 from posthouse.gateway.notifications.targets import TargetFiles
 
 
-class NotTold(Unavailable):
-    """The target could not be told; the message says why."""
-
-    code = "not_told"
-
-
 def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--on",
         required=True,
         metavar="WHEN",
-        help=f"when to tell: {', '.join(tf.OCCASIONS)}, several with commas, or all",
+        help=f"when to notify: {', '.join(tf.OCCASIONS)}, several with commas, or all",
     )
     parser.add_argument("--webhook", metavar="URL", help="post to this http(s) address, signed")
     parser.add_argument(
-        "--secret-file", metavar="FILE", help="with --webhook: what to sign with (default: a new secret)"
+        "--secret-file", metavar="FILE", help="with --webhook: the signing secret (default: a new one)"
     )
     parser.add_argument(
-        "--timeout", type=seconds, default=30.0, metavar="S", help="how long one attempt may take (30)"
+        "--timeout", type=seconds, default=30.0, metavar="S", help="the timeout of one attempt (default: 30)"
     )
     parser.add_argument(
         "run", nargs="*", metavar="COMMAND", help="after --: a program and its arguments, run without a shell"
@@ -44,33 +38,33 @@ def add_arguments(parser: Parser) -> None:
 
 
 def add(call: Call) -> int:
-    """Tell a command or a webhook from now on."""
+    """Add a command or a webhook as a notification target."""
     given = call.arguments
     if bool(given.webhook) == bool(given.run):
-        raise UsageError("give --webhook URL, or a command behind --: … --on failed -- notify-send gpu")
+        raise UsageError("give --webhook URL, or a command after --: … --on failed -- notify-send gpu")
     if given.secret_file and not given.webhook:
         raise UsageError("--secret-file goes with --webhook")
-    kept = _files(call)
-    made = kept.add(
+    target_files = _target_files(call)
+    target = target_files.add(
         _occasions(given.on),
         command=given.run or None,
         url=given.webhook,
         timeout_seconds=given.timeout,
         secret=targets.read_secret(Path(given.secret_file)) if given.secret_file else None,
     )
-    secret = None if made.url is None else str(kept.secret_path(made.target_id))
-    told = f"{made.target_id} is told from now on"
+    secret = None if target.url is None else str(target_files.secret_path(target.target_id))
+    text = f"{target.target_id} is notified from now on"
     call.output.result(
-        {**_shown(made, None), "secret_file": secret},
-        told if secret is None else f"{told}; check its signatures with the secret in {secret}",
+        {**_shown(target, None), "secret_file": secret},
+        text if secret is None else f"{text}; check its signatures with the secret in {secret}",
     )
     return 0
 
 
 def listing(call: Call) -> int:
-    """Show who is told, and how the last telling went."""
-    kept = _files(call)
-    found = [(target, kept.state(target.target_id)) for target in kept.read()]
+    """List the notification targets with their last delivery."""
+    target_files = _target_files(call)
+    found = [(target, target_files.state(target.target_id)) for target in target_files.read()]
     rows = [
         [
             Cell(target.target_id),
@@ -82,42 +76,42 @@ def listing(call: Call) -> int:
     ]
     value = {"targets": [_shown(target, state) for target, state in found]}
     headings = ("id", "on", "target", "last", "detail")
-    call.output.table(value, headings, rows, empty="nobody is told; `notify add --help` says how")
+    call.output.table(value, headings, rows, empty="no notification targets; see `notify add --help`")
     return 0
 
 
 def remove_arguments(parser: Parser) -> None:
-    parser.add_argument("target", metavar="ID", help="as `notify list` shows it")
+    parser.add_argument("target", metavar="ID", help="the target's id, from `notify list`")
 
 
 def remove(call: Call) -> int:
-    """Tell it no more; its secret is forgotten."""
+    """Remove a target and its secret."""
     target_id = call.arguments.target
-    _files(call).remove(target_id)
-    call.output.result({"status": "removed", "target_id": target_id}, f"{target_id} is told no more")
+    _target_files(call).remove(target_id)
+    call.output.result({"status": "removed", "target_id": target_id}, f"{target_id} is removed")
     return 0
 
 
-def trial_arguments(parser: Parser) -> None:
-    parser.add_argument("target", metavar="ID", help="as `notify list` shows it")
+def send_test_arguments(parser: Parser) -> None:
+    parser.add_argument("target", metavar="ID", help="the target's id, from `notify list`")
 
 
-def trial(call: Call) -> int:
-    """Tell it once, now and from here, of nothing that happened."""
+def send_test(call: Call) -> int:
+    """Send a test notification from this process."""
     from posthouse.gateway.notifications import dispatcher, message
 
-    around = dispatcher.surroundings_of(turns.session_of(call.agent()))
-    target = around.files.find(call.arguments.target)
-    told = message.trial(around.whose, target.occasions[0])
-    outcome = asyncio.run(dispatcher.attempt(target, told, around))
+    context = dispatcher.context_of(turns.session_of(call.agent()))
+    target = context.files.find(call.arguments.target)
+    notice = message.trial_notice(context.agent, target.occasions[0])
+    outcome = asyncio.run(dispatcher.deliver(target, notice, context))
     if not outcome.is_delivered:
-        raise NotTold(f"{target.target_id} could not be told: {outcome.detail}")
+        raise Unavailable(f"{target.target_id} could not be notified: {outcome.detail}", code="not_told")
     value = {"status": "delivered", "target_id": target.target_id, "detail": outcome.detail}
     call.output.result(value, fields([("delivered", target.target_id), ("detail", outcome.detail)]))
     return 0
 
 
-def _files(call: Call) -> TargetFiles:
+def _target_files(call: Call) -> TargetFiles:
     return TargetFiles(turns.session_of(call.agent()).gateway_root)
 
 
@@ -125,14 +119,14 @@ def _occasions(given: str) -> list[tf.Occasion]:
     words = list(tf.OCCASIONS) if given == "all" else given.split(",")
     known: dict[str, tf.Occasion] = {occasion: occasion for occasion in tf.OCCASIONS}
     if unknown := [word for word in words if word not in known]:
-        raise UsageError(f"--on knows {', '.join(tf.OCCASIONS)} and all, not {unknown[0]!r}")
+        raise UsageError(f"invalid --on {unknown[0]!r}: use {', '.join(tf.OCCASIONS)} or all")
     return sorted({known[word] for word in words}, key=tf.OCCASIONS.index)
 
 
 def _shown(target: tf.Target, state: tf.TargetState | None) -> Mapping[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(target)
+    text: dict[str, Any] = msgspec.to_builtins(target)
     return {
-        **told,
+        **text,
         "kind": target.kind,
         "delivered": state.delivered if state else 0,
         "given_up": state.given_up if state else 0,

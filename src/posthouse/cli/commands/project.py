@@ -1,4 +1,4 @@
-"""`project …`: overlays, the state folders of single projects, and which of them this user trusts."""
+"""`project …`: overlays (state folders of single projects) and the trust in them."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def init_arguments(parser: Parser) -> None:
 
 
 def init(call: Call) -> int:
-    """Make an overlay; agents launched below the folder keep their state in it."""
+    """Create an overlay; agents launched below the folder keep their state in it."""
     overlay = roots.make_overlay(_folder(call), roots.home_anchor(call.wiring.environment))
     call.output.result({"overlay": str(overlay), "status": "trusted"}, f"the project overlay is {overlay}")
     return 0
@@ -25,7 +25,7 @@ def trust_arguments(parser: Parser) -> None:
 
 
 def trust(call: Call) -> int:
-    """Trust an overlay that you did not make with `project init`. Look at what is in it first."""
+    """Trust an overlay that `project init` did not create. Review its contents first."""
     overlay = _folder(call) / names.OVERLAY_FOLDER
     overlay_trust.trust(overlay, roots.home_anchor(call.wiring.environment))
     call.output.result({"overlay": str(overlay), "status": "trusted"}, f"{overlay} is trusted")
@@ -37,16 +37,16 @@ def untrust_arguments(parser: Parser) -> None:
 
 
 def untrust(call: Call) -> int:
-    """Stop trusting an overlay. Its files stay, and so do agents that run."""
+    """Stop trusting an overlay. Its files and running agents stay."""
     overlay = _folder(call) / names.OVERLAY_FOLDER
     overlay_trust.untrust(overlay, roots.home_anchor(call.wiring.environment))
-    call.output.result({"overlay": str(overlay), "status": "untrusted"}, f"{overlay} is not trusted any more")
+    call.output.result({"overlay": str(overlay), "status": "untrusted"}, f"{overlay} is no longer trusted")
     return 0
 
 
 def listing(call: Call) -> int:
-    """List the trusted overlays, with those that are gone or were replaced since."""
-    found = overlay_trust.listed(roots.home_anchor(call.wiring.environment))
+    """List the trusted overlays, including removed and replaced ones."""
+    found = overlay_trust.list_trusted(roots.home_anchor(call.wiring.environment))
     call.output.table(
         {"overlays": [{"overlay": str(one.overlay), "is_current": one.is_current} for one in found]},
         ("overlay", "state"),
@@ -54,13 +54,19 @@ def listing(call: Call) -> int:
             (Cell(str(one.overlay)), Cell("trusted" if one.is_current else "gone or replaced"))
             for one in found
         ],
-        empty="no trusted overlays; make one with: project init",
+        empty="no trusted overlays; create one with: project init",
     )
     return 0
 
 
 def _folder_argument(parser: Parser) -> None:
-    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="default: the current folder")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="FOLDER",
+        help="the project's folder (default: the current one)",
+    )
 
 
 def _folder(call: Call) -> Path:

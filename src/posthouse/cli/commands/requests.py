@@ -1,4 +1,4 @@
-"""`agents requests …`: what became of every prompt that the agent's gateway was given."""
+"""`agents requests …`: the requests of the agent's gateway and their outcome."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -21,29 +21,35 @@ _TONES: Mapping[str, Tone] = {
     "accepted": "busy",
     "coalesced": "faint",
 }
-#: The gateway takes longer waits too; this lets Ctrl-C and a dead gateway be noticed.
+#: Shorter than the gateway allows, so that Ctrl-C and a dead gateway are noticed.
 _WAIT_SECONDS = 30.0
 _PREVIEW = 48
 
 
 def listing_arguments(parser: Parser) -> None:
-    parser.add_argument("--state", choices=STATES, help="only those")
-    parser.add_argument("--kind", choices=_KINDS, help="only those")
-    parser.add_argument("--since", metavar="TIME", help="accepted at or after this time, in ISO 8601")
-    parser.add_argument("--limit", type=options.natural, default=20, metavar="N", help="how many (20)")
-    parser.add_argument("--cursor", metavar="C", help="where the last listing ended")
+    parser.add_argument("--state", choices=STATES, help="only requests in this state")
+    parser.add_argument("--kind", choices=_KINDS, help="only requests of this kind")
+    parser.add_argument("--since", metavar="TIME", help="only requests accepted from this time on (ISO-8601)")
+    parser.add_argument(
+        "--limit", type=options.non_negative, default=20, metavar="N", help="show at most N (default: 20)"
+    )
+    parser.add_argument("--cursor", metavar="C", help="continue the previous listing")
 
 
 def listing(call: Call) -> int:
     """Show the newest requests."""
-    asked = call.arguments
+    arguments = call.arguments
     page = client_of(call).receipts(
-        state=asked.state, kind=asked.kind, since=asked.since, limit=asked.limit, cursor=asked.cursor
+        state=arguments.state,
+        kind=arguments.kind,
+        since=arguments.since,
+        limit=arguments.limit,
+        cursor=arguments.cursor,
     )
     rows = [_row(one) for one in page["requests"]]
     call.output.table(page, ("id", "accepted", "kind", "state", "prompt"), rows, empty="no requests")
     if page["next_cursor"] is not None:
-        call.complain(f"there are more: --cursor {page['next_cursor']}")
+        call.notice(f"more requests: --cursor {page['next_cursor']}")
     return 0
 
 
@@ -52,21 +58,21 @@ def show_arguments(parser: Parser) -> None:
 
 
 def show(call: Call) -> int:
-    """Show what became of one request."""
+    """Show one request with its stages."""
     receipt = client_of(call).receipt(call.arguments.request_id)
-    call.output.result(receipt, drawn(receipt, call.output))
+    call.output.result(receipt, format_receipt(receipt, call.output))
     return 0
 
 
 def wait_arguments(parser: Parser) -> None:
     show_arguments(parser)
-    parser.add_argument("--until", choices=_STAGES, help="a stage on its way, rather than its end")
-    parser.add_argument("--timeout", type=options.seconds, metavar="S", help="give up after so many seconds")
+    parser.add_argument("--until", choices=_STAGES, help="wait for this stage instead of the end")
+    parser.add_argument("--timeout", type=options.seconds, metavar="S", help="give up after S seconds")
 
 
 def wait(call: Call) -> int:
-    """Wait for the end of a request; the exit code says how it ended, as with `agents prompt --wait`."""
-    from posthouse.cli.outcomes import EXIT_CODES  # knows agents too, which the others need not wait for
+    """Wait for the end of a request; exit codes as with `agents prompt --wait`."""
+    from posthouse.cli.outcomes import EXIT_CODES  # slow import, needed only here
 
     client, deadline = client_of(call), Deadline(call.arguments.timeout)
     while True:
@@ -79,7 +85,7 @@ def wait(call: Call) -> int:
         is_there = _has_reached(receipt, call.arguments.until)
         if is_there or deadline.has_passed:
             break
-    call.output.result(receipt, drawn(receipt, call.output))
+    call.output.result(receipt, format_receipt(receipt, call.output))
     if not is_there:
         return EXIT_CODES["timed_out"]
     if call.arguments.until and receipt["state"] == "running":
@@ -97,16 +103,20 @@ cancel_arguments = show_arguments
 
 
 def cancel(call: Call) -> int:
-    """Take back a request that the agent was not given yet."""
+    """Cancel a request that has not started."""
     receipt = client_of(call).cancel(call.arguments.request_id)
-    call.output.result(receipt, f"request {receipt['request_id']} was taken back")
+    call.output.result(receipt, f"request {receipt['request_id']} was cancelled")
     return 0
 
 
-def drawn(receipt: Mapping[str, Any], output: Output) -> str:
-    """One receipt for a person: what it is, how it went step by step, and what came of it."""
+def format_receipt(receipt: Mapping[str, Any], output: Output) -> str:
+    """One receipt as text: request, stages and result."""
     state = str(receipt["state"])
-    head = [("request", receipt["request_id"]), ("kind", receipt["kind"]), ("state", _toned(output, state))]
+    head = [
+        ("request", receipt["request_id"]),
+        ("kind", receipt["kind"]),
+        ("state", _coloured_state(output, state)),
+    ]
     for name, title in (("turn_id", "turn"), ("reminder_id", "reminder"), ("prompt_preview", "prompt")):
         if receipt[name] is not None:
             head.append((title, _one_line(receipt[name], _PREVIEW)))
@@ -122,26 +132,26 @@ def _timeline(stages: list[Mapping[str, Any]], output: Output) -> list[str]:
     before: datetime | None = None
     for stage in stages:
         at = clock.parse(stage["at_utc"])
-        passed = "" if before is None else _passed(at - before)
+        passed = "" if before is None else _elapsed(at - before)
         moment = at.astimezone().strftime("%H:%M:%S.%f")[:-3]
-        name = output.toned(f"{stage['stage']:<13}", _TONES.get(stage["stage"], None))
-        lines.append(f"  ●  {moment}  {passed:>9}  {name} {_seen(stage['evidence'])}".rstrip())
+        name = output.coloured(f"{stage['stage']:<13}", _TONES.get(stage["stage"], None))
+        lines.append(f"  ●  {moment}  {passed:>9}  {name} {_evidence_text(stage['evidence'])}".rstrip())
         before = at
     return lines
 
 
-def _passed(time: timedelta) -> str:
+def _elapsed(time: timedelta) -> str:
     seconds = time.total_seconds()
     return f"+{seconds * 1000:.0f} ms" if seconds < 1 else f"+{seconds:.1f} s"
 
 
-def _seen(evidence: Mapping[str, Any]) -> str:
-    """How a stage is known, in a few words."""
-    told = [str(evidence["source"])] if "source" in evidence else []
+def _evidence_text(evidence: Mapping[str, Any]) -> str:
+    """The evidence of a stage as short text."""
+    texts = [str(evidence["source"])] if "source" in evidence else []
     for name, value in evidence.items():
         if name not in ("source", "turn_id"):
-            told.append(f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}")
-    return ", ".join(told)
+            texts.append(f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}")
+    return ", ".join(texts)
 
 
 def _result(result: Mapping[str, Any] | None) -> list[str]:
@@ -176,8 +186,8 @@ def _has_reached(receipt: Mapping[str, Any], until: str | None) -> bool:
     return until is not None and any(stage in reached for stage in _STAGES[_STAGES.index(until) :])
 
 
-def _toned(output: Output, state: str) -> str:
-    return output.toned(state, _TONES.get(state, "bad"))
+def _coloured_state(output: Output, state: str) -> str:
+    return output.coloured(state, _TONES.get(state, "bad"))
 
 
 def _one_line(text: str, longest: int) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from posthouse.cli import agent_description, agent_state, gateways, humanize, tui_state_view, turns
-from posthouse.cli.agent_state import Observed
+from posthouse.cli.agent_state import AgentObservation
 from posthouse.cli.context import Call
 from posthouse.cli.output import fields
 from posthouse.contracts.manifest import FilesystemMailbox
@@ -25,19 +25,21 @@ _GATEWAY_FIELDS = (
 
 
 def state(call: Call) -> int:
-    """Show what the agent is doing, from its own files and its screen."""
+    """Show what the agent is doing, from its files and its screen."""
     agent = call.agent()
-    found = turns.session_of(agent)
-    seen = agent_state.observe(agent, found)
-    status = gateways.status(call.wiring, found)
+    session = turns.session_of(agent)
+    observation = agent_state.observe(agent, session)
+    status = gateways.status(call.wiring, session)
     gateway = {key: status.get(key) for key in _GATEWAY_FIELDS}
-    belief = _belief(call, found)
-    call.output.result(_summary(agent, seen, gateway) | {"tui": belief}, _told(agent, seen, gateway, belief))
+    tui = _tui_state(call, session)
+    call.output.result(
+        _summary(agent, observation, gateway) | {"tui": tui}, _text(agent, observation, gateway, tui)
+    )
     return 0
 
 
 def identity(call: Call) -> int:
-    """Show who the agent of this session is."""
+    """Show the identity of this session's agent."""
     agent = call.agent()
     value = agent_description.identity(agent)
     shown = (
@@ -53,18 +55,18 @@ def identity(call: Call) -> int:
     return 0
 
 
-def _summary(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> dict[str, Any]:
-    """The contract's state summary, and the evidence it rests on."""
+def _summary(agent: Agent, observation: AgentObservation, gateway: dict[str, Any]) -> dict[str, Any]:
+    """The contract's state summary, with its evidence."""
     return {
         "tracked_agent_id": agent.agent_id,
         "identity": agent_description.identity(agent),
         "availability": "available" if agent.health == "healthy" else "unavailable",
-        "turn": {"phase": seen.phase, "active_turn_id": seen.active_turn_id},
+        "turn": {"phase": observation.phase, "active_turn_id": observation.active_turn_id},
         "last_turn": {
-            "result": seen.last_result,
-            "turn_id": seen.last_turn_id,
-            "turn_index": seen.last_turn_index,
-            "updated_at_utc": seen.last_at_utc,
+            "result": observation.last_result,
+            "turn_id": observation.last_turn_id,
+            "turn_index": observation.last_turn_index,
+            "updated_at_utc": observation.last_at_utc,
         },
         "diagnostics": [
             {"kind": "agent_health", "message": text, "details": None} for text in (agent.detail,) if text
@@ -74,7 +76,7 @@ def _summary(agent: Agent, seen: Observed, gateway: dict[str, Any]) -> dict[str,
         "memory_root": None,
         "memo_file": None,
         "pages_dir": None,
-        "evidence": seen.evidence,
+        "evidence": observation.evidence,
     }
 
 
@@ -86,17 +88,19 @@ def _mailbox(agent: Agent) -> dict[str, Any] | None:
     return {"transport": transport, "principal_id": binding.principal_id, "address": binding.address}
 
 
-def _belief(call: Call, found: Session) -> dict[str, Any] | None:
-    """What a live gateway believes of a TUI; None where there is none to ask."""
-    if found.manifest.is_headless or (client := gateways.client_of(call.wiring, found)) is None:
+def _tui_state(call: Call, session: Session) -> dict[str, Any] | None:
+    """The TUI state inferred by a live gateway, or None."""
+    if session.manifest.is_headless or (client := gateways.client_of(call.wiring, session)) is None:
         return None
     try:
         return client.tui_belief()
-    except PosthouseError:  # an older gateway, or one that is just ending: the screen was looked at anyway
+    except PosthouseError:  # an older gateway, or one that is ending: the screen state is enough
         return None
 
 
-def _told(agent: Agent, seen: Observed, gateway: dict[str, Any], belief: dict[str, Any] | None) -> str:
+def _text(
+    agent: Agent, observation: AgentObservation, gateway: dict[str, Any], tui: dict[str, Any] | None
+) -> str:
     pairs = [
         (
             "agent",
@@ -104,19 +108,23 @@ def _told(agent: Agent, seen: Observed, gateway: dict[str, Any], belief: dict[st
             f"id {agent.agent_id})",
         ),
         ("health", agent_description.health(agent).text + (f": {agent.detail}" if agent.detail else "")),
-        ("turn", f"{seen.phase} ({seen.evidence})"),
+        ("turn", f"{observation.phase} ({observation.evidence})"),
     ]
-    if seen.last_result != "none":
-        when = f", {humanize.ago(clock.parse(seen.last_at_utc), clock.now())}" if seen.last_at_utc else ""
-        pairs.append(("last turn", f"{seen.last_result}{when}"))
-    if belief is not None:
-        detail = f" ({belief['detail']})" if belief["detail"] else ""
-        pairs.append(("TUI", f"{tui_state_view.in_words(belief)}{detail}"))
-    pairs.append(("gateway", _gateway_told(gateway)))
-    return "\n".join([fields(pairs), *tui_state_view.choices_of(belief or {})])
+    if observation.last_result != "none":
+        when = (
+            f", {humanize.ago(clock.parse(observation.last_at_utc), clock.now())}"
+            if observation.last_at_utc
+            else ""
+        )
+        pairs.append(("last turn", f"{observation.last_result}{when}"))
+    if tui is not None:
+        detail = f" ({tui['detail']})" if tui["detail"] else ""
+        pairs.append(("TUI", f"{tui_state_view.describe(tui)}{detail}"))
+    pairs.append(("gateway", _gateway_text(gateway)))
+    return "\n".join([fields(pairs), *tui_state_view.choices_of(tui or {})])
 
 
-def _gateway_told(gateway: dict[str, Any]) -> str:
+def _gateway_text(gateway: dict[str, Any]) -> str:
     if not gateway["gateway_host"]:
         return "none"
     admission, depth = gateway["request_admission"], gateway["queue_depth"]

@@ -1,4 +1,4 @@
-"""`tokens …`: what callers of the coordination server from beyond this machine may do."""
+"""`tokens …`: access tokens of the coordination server for callers from other machines."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +9,15 @@ from posthouse.cli.output import Cell
 from posthouse.contracts import server_files as cf
 
 if TYPE_CHECKING:
-    from posthouse.server.token_store import Keyring, Token
+    from posthouse.server.token_store import Token, TokenStore
 
 _SCOPES = ("read", "prompt", "admin")
 
 
 def _root_argument(parser: Parser) -> None:
-    parser.add_argument("--runtime-root", type=Path, metavar="PATH", help="the server's, as given to serve")
+    parser.add_argument(
+        "--runtime-root", type=Path, metavar="PATH", help="the server's runtime root, as given to serve"
+    )
 
 
 def listing_arguments(parser: Parser) -> None:
@@ -23,48 +25,53 @@ def listing_arguments(parser: Parser) -> None:
 
 
 def listing(call: Call) -> int:
-    """Name the tokens, what each allows, and the file that holds it; not the tokens themselves."""
-    tokens = [*_keyring(call).listed()]
+    """List the tokens with scope and file, without their secrets."""
+    tokens = [*_token_store(call).tokens()]
     call.output.table(
-        {"tokens": [_told(one) for one in tokens]},
+        {"tokens": [_public(one) for one in tokens]},
         ("name", "scope", "file"),
         [(Cell(one.name), Cell(one.scope), Cell(str(one.path))) for one in tokens],
-        empty="no tokens; make one with: tokens create NAME --scope read",
+        empty="no tokens; create one with: tokens create NAME --scope read",
     )
     return 0
 
 
 def create_arguments(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="whose it will be, or what for")
-    parser.add_argument("--scope", choices=_SCOPES, required=True, help="each also allows those before it")
+    parser.add_argument("name", metavar="NAME", help="the token's name: its user or purpose")
+    parser.add_argument(
+        "--scope",
+        choices=_SCOPES,
+        required=True,
+        help="what it allows; each scope includes the ones before it",
+    )
     _root_argument(parser)
 
 
 def create(call: Call) -> int:
-    """Make a token. A server that runs knows it at once."""
-    made = _keyring(call).create(call.arguments.name, call.arguments.scope)
-    call.output.result(_told(made), f"a token of scope {made.scope} is in {made.path}")
+    """Create a token. A running server accepts it at once."""
+    token = _token_store(call).create(call.arguments.name, call.arguments.scope)
+    call.output.result(_public(token), f"a token of scope {token.scope} is in {token.path}")
     return 0
 
 
 def revoke_arguments(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("name", metavar="NAME", help="the token's name")
     _root_argument(parser)
 
 
 def revoke(call: Call) -> int:
-    """Take a token away. A server that runs refuses it at once."""
-    gone = _keyring(call).revoke(call.arguments.name)
-    call.output.result({**_told(gone), "status": "revoked"}, f"{gone.name!r} opens nothing any more")
+    """Revoke a token. A running server refuses it at once."""
+    token = _token_store(call).revoke(call.arguments.name)
+    call.output.result({**_public(token), "status": "revoked"}, f"token {token.name!r} is revoked")
     return 0
 
 
-def _keyring(call: Call) -> "Keyring":
-    from posthouse.server.token_store import Keyring
+def _token_store(call: Call) -> "TokenStore":
+    from posthouse.server.token_store import TokenStore
 
     runtime_root = (call.arguments.runtime_root or call.wiring.roots.runtime).absolute()
-    return Keyring(runtime_root / cf.SERVERS / cf.TOKENS)
+    return TokenStore(runtime_root / cf.SERVERS / cf.TOKENS)
 
 
-def _told(one: "Token") -> dict[str, Any]:
+def _public(one: "Token") -> dict[str, Any]:
     return {"name": one.name, "scope": one.scope, "path": str(one.path)}

@@ -1,4 +1,4 @@
-"""`tui classify`: what one captured screen means. `tui check`: whether all captures are read as people do."""
+"""`tui classify`: classifies one screen. `tui check`: compares all captures with the expected state."""
 
 import sys
 from argparse import ArgumentTypeError
@@ -13,54 +13,46 @@ from posthouse.errors import InvalidInput, NotFound
 from posthouse.terminal.screen import Choice, Surface
 from posthouse.tools.packs import captures
 
-#: A screen of any size is far below it.
+#: Far above the size of any screen.
 MAX_BYTES = 4 * 1024 * 1024
 _STDIN = "-"
 
 
-class NoCapture(NotFound):
-    """There is no such file."""
-
-    code = "no_capture"
-
-
-class TooLarge(InvalidInput):
-    """It is no capture of a screen."""
-
-    code = "too_large"
-
-
 def cursor(text: str) -> tuple[int, int]:
-    """The type of an option that says where the cursor stands: `X,Y`, from 0."""
+    """The argparse type of a cursor position: `X,Y`, from 0."""
     x, comma, y = text.partition(",")
     if not comma or not x.strip().isdigit() or not y.strip().isdigit():
-        raise ArgumentTypeError(f"{text!r} is no place: give column and row from 0, for example 2,14")
+        raise ArgumentTypeError(f"invalid position {text!r}: give column and row from 0, for example 2,14")
     return int(x), int(y)
 
 
 def classify_arguments(parser: Parser) -> None:
-    parser.add_argument("--tool", required=True, choices=tools.NAMES, help="whose screen it is")
+    parser.add_argument("--tool", required=True, choices=tools.NAMES, help="the tool that the screen is from")
     parser.add_argument(
-        "--ansi", required=True, metavar="FILE", help="what `tmux capture-pane -p -e` printed; - is stdin"
+        "--ansi", required=True, metavar="FILE", help="the output of `tmux capture-pane -p -e`; - is stdin"
     )
-    parser.add_argument(
-        "--title", default="", metavar="TEXT", help="the pane's title; without it, the screen decides"
-    )
-    parser.add_argument("--cursor", type=cursor, metavar="X,Y", help="where the cursor stands, from 0")
+    parser.add_argument("--title", default="", metavar="TEXT", help="the pane's title")
+    parser.add_argument("--cursor", type=cursor, metavar="X,Y", help="the cursor's position, from 0")
     parser.add_argument("--dead", action="store_true", help="the program has ended")
-    parser.add_argument("--tool-version", metavar="V", help="the CLI's version (the newest pack)")
+    parser.add_argument(
+        "--tool-version", metavar="V", help="the CLI's version (default: that of the newest pack)"
+    )
 
 
 def classify(call: Call) -> int:
-    """Print what the screen means. It is JSON in every style."""
-    asked = call.arguments
-    screen = captures.screen_of(_text(asked.ansi), title=asked.title, cursor=asked.cursor, is_dead=asked.dead)
-    call.output.line(encode(told(tools.load(asked.tool).read_surface(screen, asked.tool_version))))
+    """Print the classification of the screen, as JSON in every style."""
+    arguments = call.arguments
+    screen = captures.parse_screen(
+        _text(arguments.ansi), title=arguments.title, cursor=arguments.cursor, is_dead=arguments.dead
+    )
+    call.output.line(
+        encode(surface_json(tools.load(arguments.tool).read_surface(screen, arguments.tool_version)))
+    )
     return 0
 
 
-def told(surface: Surface) -> dict[str, Any]:
-    """*surface* for programs."""
+def surface_json(surface: Surface) -> dict[str, Any]:
+    """*surface* as JSON-ready fields."""
     return {
         "state": surface.state,
         "outcome": surface.outcome,
@@ -94,19 +86,21 @@ def _text(name: str) -> str:
             with Path(name).open("rb") as stream:
                 content = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise NoCapture(f"{name} can't be read: {error.strerror or error}") from error
+        raise NotFound(f"{name} can't be read: {error.strerror or error}", code="no_capture") from error
     if len(content) > MAX_BYTES:
-        raise TooLarge(f"{name} is larger than {MAX_BYTES} bytes: a capture is one screen")
+        raise InvalidInput(
+            f"{name} is larger than {MAX_BYTES} bytes: a capture is one screen", code="too_large"
+        )
     return content.decode(errors="replace")
 
 
-class Checked(NamedTuple):
-    """One capture: what a person read in it, and what the pack reads."""
+class CheckedCapture(NamedTuple):
+    """One capture with its expected state and the pack's classification."""
 
     tool: str
     name: str
-    expected: captures.Words | None
-    read: captures.Words
+    expected: captures.ExpectedState | None
+    read: captures.ExpectedState
 
     @property
     def is_right(self) -> bool:
@@ -114,69 +108,76 @@ class Checked(NamedTuple):
 
 
 def check_arguments(parser: Parser) -> None:
-    parser.add_argument("--tool", choices=tools.NAMES, help="only this one's captures")
+    parser.add_argument("--tool", choices=tools.NAMES, help="only the captures of this tool")
     parser.add_argument(
-        "--captures", type=Path, metavar="FOLDER", help="captures that lie elsewhere (needs --tool)"
+        "--captures", type=Path, metavar="FOLDER", help="another folder of captures (needs --tool)"
     )
-    parser.add_argument("--all", action="store_true", help="show also those that are read right")
+    parser.add_argument("--all", action="store_true", help="also show captures that match")
 
 
 def check(call: Call) -> int:
-    """Show what differs; 1 when something does."""
+    """Show the differences; exit code 1 if there are any."""
     found = _checked(call)
     wrong = [each for each in found if not each.is_right]
     value = {"checked": len(found), "wrong": [_difference(each) for each in wrong]}
     shown = found if call.arguments.all else wrong
     rows = [_row(each) for each in shown]
-    empty = f"captures read as a person read them: {len(found)}"
+    empty = f"captures classified as expected: {len(found)}"
     call.output.table(value, ("tool", "capture", "expected", "read"), rows, empty=empty)
     if wrong and not call.output.is_json:
-        call.output.line(f"captures read otherwise: {len(wrong)} of {len(found)}")
+        call.output.line(f"captures classified differently: {len(wrong)} of {len(found)}")
     return 1 if wrong else 0
 
 
-def _checked(call: Call) -> list[Checked]:
-    asked = call.arguments
-    if asked.captures and not asked.tool:
-        raise InvalidInput("--captures needs --tool: whose screens are they?")
-    if asked.captures and not asked.captures.is_dir():
-        raise NoCapture(f"{asked.captures} is no folder of captures")
-    which = [asked.tool] if asked.tool else captures.tools()
-    return [each for tool in which for each in _of_folder(tool, asked.captures or captures.folder_of(tool))]
+def _checked(call: Call) -> list[CheckedCapture]:
+    arguments = call.arguments
+    if arguments.captures and not arguments.tool:
+        raise InvalidInput("--captures needs --tool")
+    if arguments.captures and not arguments.captures.is_dir():
+        raise NotFound(f"{arguments.captures} is not a folder of captures", code="no_capture")
+    which = [arguments.tool] if arguments.tool else captures.tools()
+    return [
+        each for tool in which for each in _of_folder(tool, arguments.captures or captures.folder_of(tool))
+    ]
 
 
-def _of_folder(tool: str, folder: Path) -> list[Checked]:
+def _of_folder(tool: str, folder: Path) -> list[CheckedCapture]:
     expected, loaded = captures.expected(folder), tools.load(tool)
     return [
-        Checked(
+        CheckedCapture(
             tool,
             name,
             expected.get(name),
-            captures.words_of(loaded.read_surface(captures.screen(folder, name))),
+            captures.expected_state(loaded.read_surface(captures.screen(folder, name))),
         )
         for name in captures.names(folder)
     ]
 
 
-def _difference(each: Checked) -> dict[str, Any]:
+def _difference(each: CheckedCapture) -> dict[str, Any]:
     return {"tool": each.tool, "capture": each.name, "expected": each.expected, "read": each.read}
 
 
-def _row(each: Checked) -> list[Cell]:
-    """Words that both have are left out where others differ."""
+def _row(each: CheckedCapture) -> list[Cell]:
+    """A table row; where fields differ, equal ones are left out."""
     expected = each.expected or {}
     keys = [key for key in {**expected, **each.read} if expected.get(key) != each.read.get(key)]
     tone: Any = "good" if each.is_right else "bad"
     if each.expected is None:
-        return [Cell(each.tool), Cell(each.name), Cell("nobody said"), Cell(_spoken(each.read), tone)]
+        return [
+            Cell(each.tool),
+            Cell(each.name),
+            Cell("no expectation"),
+            Cell(_format_words(each.read), tone),
+        ]
     shown = keys or list(expected)
     return [
         Cell(each.tool),
         Cell(each.name),
-        Cell(_spoken({key: expected.get(key) for key in shown})),
-        Cell(_spoken({key: each.read.get(key) for key in shown}), tone),
+        Cell(_format_words({key: expected.get(key) for key in shown})),
+        Cell(_format_words({key: each.read.get(key) for key in shown}), tone),
     ]
 
 
-def _spoken(words: captures.Words) -> str:
+def _format_words(words: captures.ExpectedState) -> str:
     return " ".join(f"{key}={value!r}" if value is not None else f"no {key}" for key, value in words.items())

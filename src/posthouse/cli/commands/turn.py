@@ -1,4 +1,4 @@
-"""`agents turn …`: single headless turns and what they left on disk."""
+"""`agents turn …`: single headless turns and their files."""
 
 from pathlib import Path
 
@@ -12,17 +12,11 @@ from posthouse.support import clock, untrusted_files
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn
 
-_PIECE_BYTES = 64 << 10
-
-
-class NoArtifact(NotFound):
-    """The turn has not written that file."""
-
-    code = "artifact_not_found"
+_CHUNK_BYTES = 64 << 10
 
 
 def _turn_argument(parser: Parser) -> None:
-    parser.add_argument("turn_id", metavar="TURN_ID", help="the turn, or `last`")
+    parser.add_argument("turn_id", metavar="TURN_ID", help="the turn's id, or `last`")
 
 
 def submit_arguments(parser: Parser) -> None:
@@ -31,26 +25,26 @@ def submit_arguments(parser: Parser) -> None:
 
 def submit(call: Call) -> int:
     """Start a turn and print its id; `turn status` and `turn events` follow it."""
-    question = prompts.question_of(call)
+    request = prompts.read_request(call)
     agent = call.agent()
     turns.headless_session(agent)
-    found = prompts.running(agent, call.prog)
-    ticket = prompts.ask(call.wiring, found, question, Deadline(None))
-    if ticket.carrier is not None:
-        # Nobody else would carry it to its end.
-        ticket.carrier.join()
-        if ticket.carrier.error is not None and not turns.was_ordered(found, ticket.turn_id):
-            raise ticket.carrier.error
+    session = prompts.running_session(agent, call.prog)
+    submitted = prompts.submit(call.wiring, session, request, Deadline(None))
+    if submitted.thread is not None:
+        # The thread ends with this process.
+        submitted.thread.join()
+        if submitted.thread.error is not None and not turns.exists(session, submitted.turn_id):
+            raise submitted.thread.error
     call.output.result(
         {
             "success": True,
             "tracked_agent_id": agent.agent_id,
-            "turn_id": ticket.turn_id,
-            "request_id": ticket.request_id,
+            "turn_id": submitted.turn_id,
+            "request_id": submitted.request_id,
             "status": "active",
-            "detail": ticket.detail,
+            "detail": submitted.detail,
         },
-        ticket.turn_id or "",
+        submitted.turn_id or "",
     )
     return 0
 
@@ -59,37 +53,37 @@ status_arguments = _turn_argument
 
 
 def status(call: Call) -> int:
-    """Show how one turn stands."""
+    """Show the status of one turn."""
     agent = call.agent()
-    turn = turns.named(turns.headless_session(agent), call.arguments.turn_id)
+    turn = turns.find(turns.headless_session(agent), call.arguments.turn_id)
     state = turn.state()
-    call.output.result(turns.status(agent, turn, state), _told(state))
+    call.output.result(turns.status(agent, turn, state), _state_text(state))
     return 0
 
 
 def events_arguments(parser: Parser) -> None:
     _turn_argument(parser)
     parser.add_argument(
-        "--detail", choices=("concise", "detail"), default="concise", help="how much is shown"
+        "--detail", choices=("concise", "detail"), default="concise", help="the level of detail"
     )
-    parser.add_argument("-f", "--follow", action="store_true", help="stay until the turn ends")
+    parser.add_argument("-f", "--follow", action="store_true", help="follow until the turn ends")
 
 
 def events(call: Call) -> int:
-    """Replay what happened in one turn."""
+    """Show the events of one turn."""
     agent = call.agent()
-    turn = turns.named(turns.headless_session(agent), call.arguments.turn_id)
+    turn = turns.find(turns.headless_session(agent), call.arguments.turn_id)
     if call.arguments.follow:
-        turns.follow(turn, turns.teller(call.output, call.arguments.detail), None)
+        turns.follow(turn, turns.event_writer(call.output, call.arguments.detail), None)
     elif call.output.is_json:
         entries = [event.public(call.arguments.detail) for event in turn.events()]
         call.output.line(
             encode({"tracked_agent_id": agent.agent_id, "turn_id": turn.turn_id, "entries": entries})
         )
     else:
-        tell = turns.teller(call.output, call.arguments.detail)
+        write = turns.event_writer(call.output, call.arguments.detail)
         for event in turn.events():
-            tell(event)
+            write(event)
     return 0
 
 
@@ -97,7 +91,7 @@ stdout_arguments = _turn_argument
 
 
 def stdout(call: Call) -> int:
-    """Copy the provider's own output, byte for byte."""
+    """Copy the provider's output, byte for byte."""
     return _copy(call.output, _turn(call), _turn(call).stdout_path)
 
 
@@ -110,19 +104,19 @@ def stderr(call: Call) -> int:
 
 
 def _turn(call: Call) -> Turn:
-    return turns.named(turns.headless_session(call.agent()), call.arguments.turn_id)
+    return turns.find(turns.headless_session(call.agent()), call.arguments.turn_id)
 
 
 def _copy(output: Output, turn: Turn, path: Path) -> int:
     try:
         with untrusted_files.open_file(path) as source:
-            output.copy(iter(lambda: source.read(_PIECE_BYTES), b""))
+            output.copy(iter(lambda: source.read(_CHUNK_BYTES), b""))
     except FileNotFoundError:
-        raise NoArtifact(f"turn {turn.turn_id} has no {path.name}") from None
+        raise NotFound(f"turn {turn.turn_id} has no {path.name}", code="artifact_not_found") from None
     return 0
 
 
-def _told(state: TurnState) -> str:
+def _state_text(state: TurnState) -> str:
     pairs = [("turn", f"{state.turn_id} (number {state.turn_index})"), ("status", state.status)]
     if state.started_at_utc:
         pairs.append(("started", humanize.ago(clock.parse(state.started_at_utc), clock.now())))

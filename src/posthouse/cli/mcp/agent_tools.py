@@ -1,22 +1,22 @@
-"""The tools of agents. The first sentence of each is what a model reads of it."""
+"""The agent tools. Their docstrings are the descriptions that models read."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from posthouse.cli.mcp.command import Commands
+from posthouse.cli.mcp.command import CommandRunner
 from posthouse.cli.mcp.mail_tools import AgentName
 
 _Agent = Annotated[AgentName, Field(description="the agent's name or id")]
 _WaitSeconds = Annotated[float, Field(gt=0, le=3600)]
-#: What a command may take beyond the time it was told to wait.
+#: Time for the command itself, beyond its timeout.
 _GRACE_SECONDS = 30.0
 
 
 class AgentTools:
-    """What can be done with agents."""
+    """Tools for agents."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: CommandRunner) -> None:
         self._commands = commands
 
     async def agents_list(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One command of ours as a tool runs it: in its own process, with bounded time and a bounded answer."""
+"""Runs one command in its own process, with a timeout and a limit on its output."""
 
 import asyncio
 import json
@@ -20,24 +20,24 @@ _SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commands:
-    """Runs commands in the surroundings that the server was started in."""
+class CommandRunner:
+    """Runs commands with the environment and folder that the server was started in."""
 
     environment: Mapping[str, str]
     working_directory: Path
-    #: Whom a tool is about when its caller names nobody; None: the agent of the current tmux session.
+    #: The default agent of tools; None: the agent of the current tmux session.
     agent: str | None = None
 
-    def about(self, agent: str | None, *verb: str) -> tuple[str, ...]:
-        """The words of *verb* for that agent, else for the server's own."""
+    def words_for(self, agent: str | None, *verb: str) -> tuple[str, ...]:
+        """The command line of *verb* for that agent, or for the default agent."""
         chosen = agent or self.agent
         return ("agents", "self", *verb) if chosen is None else ("agents", *verb, chosen)
 
     async def run(self, *words: str, stdin: str = "", seconds: float = _SECONDS) -> dict[str, Any]:
-        """The command's result, long texts cut.
+        """The command's result, with long texts cut.
 
         Raises:
-            ToolError: It said no, took too long, or answered more than a model can read.
+            ToolError: The command failed, timed out, or its result is too large.
         """
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "posthouse.cli", "--json", *words),
@@ -49,39 +49,39 @@ class Commands:
         )
         try:
             async with asyncio.timeout(seconds):
-                answer, complaint = await process.communicate(stdin.encode())
+                stdout, stderr = await process.communicate(stdin.encode())
         except TimeoutError:
-            raise ToolError(f"`{_spoken(words)}` was not done within {seconds:g} s") from None
+            raise ToolError(f"`{_command_name(words)}` did not finish within {seconds:g} s") from None
         finally:
-            await _end(process)
-        return _result(words, answer, complaint)
+            await _kill(process)
+        return _result(words, stdout, stderr)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave nothing running, also when the caller lost interest."""
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the process if it still runs, also after a cancellation."""
     if process.returncode is None:
-        with suppress(ProcessLookupError):  # it was just done
+        with suppress(ProcessLookupError):  # it has just ended
             process.kill()
         await process.wait()
 
 
-def _result(words: Sequence[str], answer: bytes, complaint: bytes) -> dict[str, Any]:
-    """A command that failed and has a result (a prompt that was not answered) says so in the result."""
-    found = _object(answer)
+def _result(words: Sequence[str], stdout: bytes, stderr: bytes) -> dict[str, Any]:
+    """The result, also of a command that failed with one, such as an unanswered prompt."""
+    found = _decode_object(stdout)
     if found is None:
-        raise ToolError(_reason(complaint) or f"`{_spoken(words)}` gave no answer")
+        raise ToolError(_reason(stderr) or f"`{_command_name(words)}` returned no result")
     cut: dict[str, Any] = _cut(found)
     size = len(json.dumps(cut))
     if size > MAX_ANSWER_BYTES:
         raise ToolError(
-            f"the answer has {size} bytes, more than the {MAX_ANSWER_BYTES} that a tool may return: "
-            "ask for less, for example with a lower limit"
+            f"the result has {size} bytes; the limit is {MAX_ANSWER_BYTES}: "
+            "request less, for example with a lower limit"
         )
     return cut
 
 
 def _cut(value: Any) -> Any:
-    """*value* with long texts shortened, and said so."""
+    """*value* with long texts cut and marked."""
     if isinstance(value, str) and len(value) > _MAX_TEXT_CHARS:
         return f"{value[:_MAX_TEXT_CHARS]}… (cut; {len(value)} characters in all)"
     if isinstance(value, list):
@@ -91,16 +91,16 @@ def _cut(value: Any) -> Any:
     return value
 
 
-def _reason(complaint: bytes) -> str:
-    """What a command that could not do its work wrote, warnings before it left out."""
-    text = complaint.decode(errors="replace")
-    error = (_object(text[max(text.find("{"), 0) :].encode()) or {}).get("error")
+def _reason(stderr: bytes) -> str:
+    """The error message of a failed command, without preceding warnings."""
+    text = stderr.decode(errors="replace")
+    error = (_decode_object(text[max(text.find("{"), 0) :].encode()) or {}).get("error")
     if isinstance(error, dict):
         return f"{error.get('message')} ({error.get('code')})"
     return text.strip()[-_MAX_TEXT_CHARS:]
 
 
-def _object(content: bytes) -> dict[str, Any] | None:
+def _decode_object(content: bytes) -> dict[str, Any] | None:
     try:
         found = untrusted_files.decode_json(content)
     except ValueError:
@@ -108,6 +108,6 @@ def _object(content: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _spoken(words: Sequence[str]) -> str:
+def _command_name(words: Sequence[str]) -> str:
     """The command without its values, which may be long or private."""
     return " ".join(("posthouse", *(word for word in words[:3] if not word.startswith("-"))))

@@ -1,10 +1,10 @@
-"""The tools of a mailbox. The first sentence of each is what a model reads of it."""
+"""The mail tools. Their docstrings are the descriptions that models read."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from posthouse.cli.mcp.command import Commands
+from posthouse.cli.mcp.command import CommandRunner
 
 #: A name or an id; never an option.
 AgentName = Annotated[str, Field(pattern=r"^[^\s-]\S*$", max_length=200)]
@@ -22,9 +22,9 @@ _Files = Annotated[list[str], Field(max_length=20, description="absolute paths o
 
 
 class MailTools:
-    """What can be done with one agent's mail."""
+    """Tools for one agent's mail."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: CommandRunner) -> None:
         self._commands = commands
 
     async def mail_list(
@@ -89,4 +89,4 @@ class MailTools:
         return await self._run("search", agent, *where, f"--limit={limit}", "--", query)
 
     async def _run(self, verb: str, agent: str | None, *words: str, stdin: str = "") -> dict[str, Any]:
-        return await self._commands.run(*self._commands.about(agent, "mail", verb), *words, stdin=stdin)
+        return await self._commands.run(*self._commands.words_for(agent, "mail", verb), *words, stdin=stdin)

@@ -1,17 +1,15 @@
 """Clients of a coordination server: every agent of its registry behind one address.
 
-`CoordinationClient` blocks, `AsyncCoordinationClient` awaits; both ask the same questions and raise the same
-errors. Standard library and msgspec only.
+`ServerClient` blocks, `AsyncServerClient` awaits; both have the same methods and raise the same errors.
+Standard library and msgspec only.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from posthouse.clients.server.client import SERVICE, CoordinationClient
+from posthouse.clients.server.client import SERVICE, ServerClient
 from posthouse.clients.server.errors import (
-    BadAddress,
-    NotAPair,
-    OtherShape,
-    ServerCannot,
+    BadServerAddress,
+    NotAServer,
     ServerConflict,
     ServerDenied,
     ServerInvalid,
@@ -19,21 +17,21 @@ from posthouse.clients.server.errors import (
     ServerRefused,
     ServerUnavailable,
     ServerUnreachable,
+    ServerUnsupported,
+    UnexpectedResponse,
 )
 
 if TYPE_CHECKING:
-    from posthouse.clients.server.async_client import AsyncCoordinationClient
+    from posthouse.clients.server.async_client import AsyncServerClient
     from posthouse.clients.server.gateway import ManagedGateway
 
 __all__ = [
     "SERVICE",
-    "AsyncCoordinationClient",
-    "BadAddress",
-    "CoordinationClient",
+    "AsyncServerClient",
+    "BadServerAddress",
     "ManagedGateway",
-    "NotAPair",
-    "OtherShape",
-    "ServerCannot",
+    "NotAServer",
+    "ServerClient",
     "ServerConflict",
     "ServerDenied",
     "ServerInvalid",
@@ -41,11 +39,13 @@ __all__ = [
     "ServerRefused",
     "ServerUnavailable",
     "ServerUnreachable",
+    "ServerUnsupported",
+    "UnexpectedResponse",
 ]
 
 
-#: Commands that only ask once do without what these import.
-_LATE = {"AsyncCoordinationClient": "async_client", "ManagedGateway": "gateway"}
+#: Imported on first use, to keep the start of commands fast.
+_LATE = {"AsyncServerClient": "async_client", "ManagedGateway": "gateway"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""An agent's gateway, reached through the coordination server, awaited."""
+"""An asyncio client for an agent's gateway, through the coordination server."""
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping
@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, cast
 
 from posthouse.clients.gateway import GatewayClient
 from posthouse.clients.server import endpoints
-from posthouse.clients.server.endpoint import Question
+from posthouse.clients.server.endpoint import EndpointRequest
 from posthouse.clients.server.gateway import ManagedGateway
 
 if TYPE_CHECKING:
-    from posthouse.clients.server.async_client import AsyncCoordinationClient
+    from posthouse.clients.server.async_client import AsyncServerClient
 
 P = ParamSpec("P")
-_Answer = dict[str, Any]
+_Response = dict[str, Any]
 
 
-def _asked(
-    method: Callable[Concatenate[Any, P], _Answer],
-) -> "Callable[Concatenate[AsyncManagedGateway, P], Awaitable[_Answer]]":
+def _awaited(
+    method: Callable[Concatenate[Any, P], _Response],
+) -> "Callable[Concatenate[AsyncManagedGateway, P], Awaitable[_Response]]":
     """A blocking client's *method*, awaited."""
 
     @functools.wraps(method)
-    def awaited(self: "AsyncManagedGateway", /, *given: P.args, **named: P.kwargs) -> Awaitable[_Answer]:
-        return self.ask(lambda told: method(told, *given, **named))
+    def awaited(self: "AsyncManagedGateway", /, *given: P.args, **named: P.kwargs) -> Awaitable[_Response]:
+        return self.request(lambda recorder: method(recorder, *given, **named))
 
     return awaited
 
@@ -31,51 +31,51 @@ def _asked(
 class AsyncManagedGateway:
     """`ManagedGateway`, awaited."""
 
-    status = _asked(GatewayClient.status)
-    submit_prompt = _asked(GatewayClient.submit_prompt)
-    interrupt = _asked(GatewayClient.interrupt)
-    receipt = _asked(GatewayClient.receipt)
-    receipts = _asked(GatewayClient.receipts)
-    cancel = _asked(GatewayClient.cancel)
-    reconcile = _asked(GatewayClient.reconcile)
-    control_prompt = _asked(GatewayClient.control_prompt)
-    send_keys = _asked(GatewayClient.send_keys)
-    headless_state = _asked(GatewayClient.headless_state)
-    start_new_chat_next = _asked(GatewayClient.start_new_chat_next)
-    tui_state = _asked(GatewayClient.tui_state)
-    tui_history = _asked(GatewayClient.tui_history)
-    tui_belief = _asked(GatewayClient.tui_belief)
-    answer = _asked(GatewayClient.answer)
-    answer_rules = _asked(GatewayClient.answer_rules)
-    set_answer_rules = _asked(GatewayClient.set_answer_rules)
-    limit = _asked(GatewayClient.limit)
-    resume_limit = _asked(GatewayClient.resume_limit)
-    note_prompt = _asked(GatewayClient.note_prompt)
-    reminders = _asked(GatewayClient.reminders)
-    reminder = _asked(GatewayClient.reminder)
-    create_reminders = _asked(GatewayClient.create_reminders)
-    put_reminder = _asked(GatewayClient.put_reminder)
-    delete_reminder = _asked(GatewayClient.delete_reminder)
-    notifier = _asked(GatewayClient.notifier)
-    put_notifier = _asked(GatewayClient.put_notifier)
-    delete_notifier = _asked(GatewayClient.delete_notifier)
-    wake_settings = _asked(GatewayClient.wake_settings)
-    put_wake_settings = _asked(GatewayClient.put_wake_settings)
-    mail = _asked(GatewayClient.mail)
-    attach = _asked(ManagedGateway.attach)
-    detach = _asked(ManagedGateway.detach)
+    status = _awaited(GatewayClient.status)
+    submit_prompt = _awaited(GatewayClient.submit_prompt)
+    interrupt = _awaited(GatewayClient.interrupt)
+    receipt = _awaited(GatewayClient.receipt)
+    receipts = _awaited(GatewayClient.receipts)
+    cancel = _awaited(GatewayClient.cancel)
+    reconcile = _awaited(GatewayClient.reconcile)
+    control_prompt = _awaited(GatewayClient.control_prompt)
+    send_keys = _awaited(GatewayClient.send_keys)
+    headless_state = _awaited(GatewayClient.headless_state)
+    start_new_chat_next = _awaited(GatewayClient.start_new_chat_next)
+    tui_state = _awaited(GatewayClient.tui_state)
+    tui_history = _awaited(GatewayClient.tui_history)
+    tui_belief = _awaited(GatewayClient.tui_belief)
+    answer = _awaited(GatewayClient.answer)
+    answer_rules = _awaited(GatewayClient.answer_rules)
+    set_answer_rules = _awaited(GatewayClient.set_answer_rules)
+    limit = _awaited(GatewayClient.limit)
+    resume_limit = _awaited(GatewayClient.resume_limit)
+    note_prompt = _awaited(GatewayClient.note_prompt)
+    reminders = _awaited(GatewayClient.reminders)
+    reminder = _awaited(GatewayClient.reminder)
+    create_reminders = _awaited(GatewayClient.create_reminders)
+    put_reminder = _awaited(GatewayClient.put_reminder)
+    delete_reminder = _awaited(GatewayClient.delete_reminder)
+    notifier = _awaited(GatewayClient.notifier)
+    put_notifier = _awaited(GatewayClient.put_notifier)
+    delete_notifier = _awaited(GatewayClient.delete_notifier)
+    wake_settings = _awaited(GatewayClient.wake_settings)
+    put_wake_settings = _awaited(GatewayClient.put_wake_settings)
+    mail = _awaited(GatewayClient.mail)
+    attach = _awaited(ManagedGateway.attach)
+    detach = _awaited(ManagedGateway.detach)
 
-    def __init__(self, server: "AsyncCoordinationClient", ref: str) -> None:
+    def __init__(self, server: "AsyncServerClient", ref: str) -> None:
         self._server = server
         self._ref = ref
 
-    def ask(self, spoken: "Callable[[Spoken], _Answer]") -> Awaitable[_Answer]:
-        """Ask what *spoken* makes a blocking client ask."""
-        return self._server.ask(cast("Question[_Answer]", spoken(Spoken(self._ref))))
+    def request(self, call: "Callable[[RequestRecorder], _Response]") -> Awaitable[_Response]:
+        """Send the request that *call* records."""
+        return self._server.request(cast("EndpointRequest[_Response]", call(RequestRecorder(self._ref))))
 
 
-class Spoken(GatewayClient):
-    """A gateway's client whose every method returns its question instead of the answer."""
+class RequestRecorder(GatewayClient):
+    """A gateway client whose methods return the endpoint request instead of sending it."""
 
     attach = ManagedGateway.attach
     detach = ManagedGateway.detach
@@ -84,15 +84,15 @@ class Spoken(GatewayClient):
         super().__init__("", 0)
         self._ref = ref
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
         headers: Mapping[str, str] | None = None,
-        patience_seconds: float = 0.0,
+        extra_seconds: float = 0.0,
     ) -> Any:
         return endpoints.through_gateway(
-            self._ref, method, path, body, headers=headers, patience_seconds=patience_seconds
+            self._ref, method, path, body, headers=headers, extra_seconds=extra_seconds
         )

@@ -1,4 +1,4 @@
-"""One question over a connection of its own, awaited."""
+"""One asyncio request over its own connection."""
 
 import asyncio
 import http.client
@@ -8,42 +8,42 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from posthouse.clients.events import MAX_LINE_BYTES
-from posthouse.clients.server.endpoint import MAX_ANSWER_BYTES, Address, Question, Raw
-from posthouse.clients.server.errors import OtherShape, ServerUnreachable
+from posthouse.clients.server.endpoint import MAX_RESPONSE_BYTES, Address, EndpointRequest, RawResponse
+from posthouse.clients.server.errors import ServerUnreachable, UnexpectedResponse
 
 _MAX_HEAD_BYTES = 64 << 10
 _JSON = {"Content-Type": "application/json"}
 
 
-async def exchanged(
-    address: Address, question: Question[Any], headers: Mapping[str, str], *, seconds: float
-) -> Raw:
-    """The answer, within *seconds*.
+async def fetch(
+    address: Address, request: EndpointRequest[Any], headers: Mapping[str, str], *, seconds: float
+) -> RawResponse:
+    """Send the request and return the response, within *seconds*.
 
     Raises:
-        ServerUnreachable: Nobody answered in time.
-        OtherShape: The answer is too long, or is none of HTTP.
+        ServerUnreachable: No response in time.
+        UnexpectedResponse: The response is too long or not HTTP.
     """
     try:
-        async with asyncio.timeout(seconds), asking(address, question, headers) as reader:
+        async with asyncio.timeout(seconds), open_request(address, request, headers) as reader:
             content = bytearray()
             while piece := await reader.read(1 << 16):
                 content += piece
-                if len(content) > MAX_ANSWER_BYTES + _MAX_HEAD_BYTES:
-                    raise OtherShape(f"an answer of more than {MAX_ANSWER_BYTES} bytes is no server's")
+                if len(content) > MAX_RESPONSE_BYTES + _MAX_HEAD_BYTES:
+                    raise UnexpectedResponse(f"response exceeds {MAX_RESPONSE_BYTES} bytes")
     except TimeoutError as error:
-        raise unreachable(address, "it took too long") from error
-    return _read(bytes(content))
+        raise unreachable(address, "timeout") from error
+    return _parse(bytes(content))
 
 
 @asynccontextmanager
-async def asking(
-    address: Address, question: Question[Any], headers: Mapping[str, str]
+async def open_request(
+    address: Address, request: EndpointRequest[Any], headers: Mapping[str, str]
 ) -> AsyncIterator[asyncio.StreamReader]:
-    """What comes back on the connection that *question* was sent over; it is closed afterwards.
+    """Send the request and yield the reader of its response; the connection is closed afterwards.
 
     Raises:
-        ServerUnreachable: Nobody is there, or the connection breaks.
+        ServerUnreachable: The connection is refused or breaks.
     """
     try:
         is_tls = address.scheme == "https"
@@ -53,7 +53,7 @@ async def asking(
     except OSError as error:
         raise unreachable(address, error) from error
     try:
-        writer.write(_written(address, question, headers))
+        writer.write(_encode(address, request, headers))
         await writer.drain()
         yield reader
     except OSError as error:
@@ -69,32 +69,32 @@ def unreachable(address: Address, reason: object) -> ServerUnreachable:
 
 
 class Head(NamedTuple):
-    """How an answer begins."""
+    """The head of a response."""
 
     status: int
     is_chunked: bool
 
 
-async def head_of(reader: asyncio.StreamReader) -> Head:
-    """How the answer begins that *reader* holds; its content is what is left.
+async def read_head(reader: asyncio.StreamReader) -> Head:
+    """Read the head of a response; the body is left in *reader*.
 
     Raises:
-        OtherShape: It does not begin with an answer.
+        UnexpectedResponse: The response is not HTTP.
     """
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        raise OtherShape("the server answered with something that is not HTTP") from error
-    response = _begun(head)
+        raise UnexpectedResponse("the response is not HTTP") from error
+    response = _parse_head(head)
     return Head(response.status, "chunked" in response.headers.get("Transfer-Encoding", ""))
 
 
 async def lines(reader: asyncio.StreamReader, *, is_chunked: bool) -> AsyncIterator[bytes]:
-    """The lines of an answer's content, as they come.
+    """The lines of a response body as they arrive.
 
     Raises:
         OSError: The connection broke.
-        ValueError: A line has no end, or is no part of an answer.
+        ValueError: A line is too long, or a chunk is invalid.
     """
     if not is_chunked:
         while line := await reader.readline():
@@ -109,44 +109,44 @@ async def lines(reader: asyncio.StreamReader, *, is_chunked: bool) -> AsyncItera
         for line in whole:
             yield line
         if len(rest) >= MAX_LINE_BYTES:
-            raise ValueError(f"a line of more than {MAX_LINE_BYTES} bytes")
+            raise ValueError(f"line exceeds {MAX_LINE_BYTES} bytes")
     if rest:
         yield rest
 
 
-def _written(address: Address, question: Question[Any], headers: Mapping[str, str]) -> bytes:
-    content = question.content
+def _encode(address: Address, request: EndpointRequest[Any], headers: Mapping[str, str]) -> bytes:
+    content = request.content
     shown = f"[{address.host}]" if ":" in address.host else address.host
-    sent = {"Host": f"{shown}:{address.port}", "Connection": "close", **headers, **question.headers}
+    sent = {"Host": f"{shown}:{address.port}", "Connection": "close", **headers, **request.headers}
     if content is not None:
         sent |= {**_JSON, "Content-Length": str(len(content))}
-    elif question.method != "GET":
+    elif request.method != "GET":
         sent["Content-Length"] = "0"
-    lines = [f"{question.method} {address.prefix}{question.target} HTTP/1.1"]
+    lines = [f"{request.method} {address.prefix}{request.target} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in sent.items()]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (content or b"")
 
 
-class _Kept(io.BytesIO):
-    """An answer that is all there, as `http.client` reads one from a socket."""
+class _BufferedSocket(io.BytesIO):
+    """A complete response in memory, with the socket interface that `http.client` reads from."""
 
     def makefile(self, *_: object) -> io.BytesIO:
         return self
 
 
-def _begun(content: bytes) -> http.client.HTTPResponse:
-    response = http.client.HTTPResponse(_Kept(content))  # type: ignore[arg-type]  # all it asks for is makefile
+def _parse_head(content: bytes) -> http.client.HTTPResponse:
+    response = http.client.HTTPResponse(_BufferedSocket(content))  # type: ignore[arg-type]  # it only uses makefile
     try:
         response.begin()
     except http.client.HTTPException as error:
-        raise OtherShape("the server answered with something that is not HTTP") from error
+        raise UnexpectedResponse("the response is not HTTP") from error
     return response
 
 
-def _read(content: bytes) -> Raw:
-    response = _begun(content)
+def _parse(content: bytes) -> RawResponse:
+    response = _parse_head(content)
     try:
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return Raw(response.status, response.read(), headers)
+        return RawResponse(response.status, response.read(), headers)
     except http.client.HTTPException as error:
-        raise OtherShape("the server's answer breaks off") from error
+        raise UnexpectedResponse("the response is incomplete") from error

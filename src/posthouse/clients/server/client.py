@@ -1,4 +1,4 @@
-"""Talks to a coordination server, one question at a time."""
+"""A blocking client for a coordination server."""
 
 import functools
 import http
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from posthouse.clients.server import endpoints
-from posthouse.clients.server.endpoint import MAX_ANSWER_BYTES, Address, Question, Raw
-from posthouse.clients.server.errors import NotAPair, OtherShape, ServerUnreachable
+from posthouse.clients.server.endpoint import MAX_RESPONSE_BYTES, Address, EndpointRequest, RawResponse
+from posthouse.clients.server.errors import NotAServer, ServerUnreachable, UnexpectedResponse
 from posthouse.errors import PosthouseError
 
 if TYPE_CHECKING:
@@ -18,60 +18,60 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: What a server of the contract calls itself.
+#: The service name in the contract's health response.
 SERVICE = "houmao-passive-server"
-#: A stream of events gives a sign of life every 15 s.
+#: Event streams send a heartbeat every 15 s.
 SILENCE_SECONDS = 45.0
 _JSON = {"Content-Type": "application/json"}
 
 
-def _asked(
-    question: Callable[P, Question[T]],
-) -> "Callable[Concatenate[CoordinationClient, P], T]":
-    """A method that asks *question* and returns what the answer is read as."""
+def _bind(
+    endpoint: Callable[P, EndpointRequest[T]],
+) -> "Callable[Concatenate[ServerClient, P], T]":
+    """A method that sends the request built by *endpoint* and returns the decoded response."""
 
-    @functools.wraps(question)
-    def method(self: "CoordinationClient", /, *given: P.args, **named: P.kwargs) -> T:
-        return self.ask(question(*given, **named))
+    @functools.wraps(endpoint)
+    def method(self: "ServerClient", /, *given: P.args, **named: P.kwargs) -> T:
+        return self.request(endpoint(*given, **named))
 
     return method
 
 
-class CoordinationClient:
-    """One server, by its address. Keeps no connection open; proxy variables do not count.
+class ServerClient:
+    """One server by its address. Opens one connection per request; ignores proxy variables.
 
-    *token* is what a server beyond this machine wants to see. Every method raises `ServerUnreachable` when
-    nobody answers, `ServerRefused` (also of the family of its status) when the server says no, and
-    `OtherShape` when its answer can't be read.
+    A remote server requires *token*. Every method raises `ServerUnreachable` without a response,
+    `ServerRefused` (in the family of its status) for an error response, and `UnexpectedResponse` for a
+    response that can't be decoded.
     """
 
-    health = _asked(endpoints.health)
-    ready = _asked(endpoints.ready)
-    metrics = _asked(endpoints.metrics)
-    current_instance = _asked(endpoints.current_instance)
-    shutdown = _asked(endpoints.shutdown)
-    agents = _asked(endpoints.agents)
-    agent = _asked(endpoints.agent)
-    state = _asked(endpoints.state)
-    state_detail = _asked(endpoints.state_detail)
-    history = _asked(endpoints.history)
-    managed_state = _asked(endpoints.managed_state)
-    managed_state_detail = _asked(endpoints.managed_state_detail)
-    managed_history = _asked(endpoints.managed_history)
-    prompt = _asked(endpoints.prompt)
-    interrupt = _asked(endpoints.interrupt)
-    stop = _asked(endpoints.stop)
-    launch_headless = _asked(endpoints.launch_headless)
-    submit_turn = _asked(endpoints.submit_turn)
-    interrupt_turn = _asked(endpoints.interrupt_turn)
-    turn = _asked(endpoints.turn)
-    turn_events = _asked(endpoints.turn_events)
-    turn_artifact = _asked(endpoints.turn_artifact)
+    health = _bind(endpoints.health)
+    ready = _bind(endpoints.ready)
+    metrics = _bind(endpoints.metrics)
+    current_instance = _bind(endpoints.current_instance)
+    shutdown = _bind(endpoints.shutdown)
+    agents = _bind(endpoints.agents)
+    agent = _bind(endpoints.agent)
+    state = _bind(endpoints.state)
+    state_detail = _bind(endpoints.state_detail)
+    history = _bind(endpoints.history)
+    managed_state = _bind(endpoints.managed_state)
+    managed_state_detail = _bind(endpoints.managed_state_detail)
+    managed_history = _bind(endpoints.managed_history)
+    prompt = _bind(endpoints.prompt)
+    interrupt = _bind(endpoints.interrupt)
+    stop = _bind(endpoints.stop)
+    launch_headless = _bind(endpoints.launch_headless)
+    submit_turn = _bind(endpoints.submit_turn)
+    interrupt_turn = _bind(endpoints.interrupt_turn)
+    turn = _bind(endpoints.turn)
+    turn_events = _bind(endpoints.turn_events)
+    turn_artifact = _bind(endpoints.turn_artifact)
 
     def __init__(self, base_url: str, *, timeout_seconds: float = 10.0, token: str | None = None) -> None:
         self.address = Address.parse(base_url)
         self._timeout_seconds = timeout_seconds
-        self._proof = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
 
     def gateway(self, ref: str) -> "ManagedGateway":
         """The agent's gateway, mail included, with the methods of a `GatewayClient`."""
@@ -80,29 +80,29 @@ class CoordinationClient:
         return ManagedGateway(self, ref)
 
     def identify(self) -> None:
-        """Make sure that a coordination server answers.
+        """Check that a coordination server answers.
 
         Raises:
-            NotAPair: Somebody else does.
-            ServerUnreachable: Nobody does.
+            NotAServer: Another service answers.
+            ServerUnreachable: No response.
         """
-        if self.ask(endpoints.service()) != SERVICE:
-            raise NotAPair(self.address.url)
+        if self.request(endpoints.service()) != SERVICE:
+            raise NotAServer(self.address.url)
 
-    def ask(self, question: Question[T]) -> T:
-        """Ask anything, and read the answer as the question says."""
-        seconds = self._timeout_seconds + question.patience_seconds
+    def request(self, endpoint: EndpointRequest[T]) -> T:
+        """Send any endpoint request and return the decoded response."""
+        seconds = self._timeout_seconds + endpoint.extra_seconds
         connection = self._connection(seconds)
         try:
-            with self._sent(connection, question) as response:
-                status, content = response.status, response.read(MAX_ANSWER_BYTES + 1)
+            with self._sent(connection, endpoint) as response:
+                status, content = response.status, response.read(MAX_RESPONSE_BYTES + 1)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         finally:
             connection.close()
-        if len(content) > MAX_ANSWER_BYTES:
-            raise OtherShape(f"an answer of more than {MAX_ANSWER_BYTES} bytes is no server's")
-        return question.read(Raw(status, content))
+        if len(content) > MAX_RESPONSE_BYTES:
+            raise UnexpectedResponse(f"response exceeds {MAX_RESPONSE_BYTES} bytes")
+        return endpoint.read(RawResponse(status, content))
 
     def events(
         self,
@@ -112,16 +112,16 @@ class CoordinationClient:
         kinds: Sequence[str] = (),
         follow: bool = True,
     ) -> "EventFeed":
-        """What happens to *agents*, or to all, after *since* (an id, or `start`), or from now on."""
+        """Events of *agents*, or of all, after *since* (an id, or `start`); without it, only new ones."""
         from posthouse.clients.events import EventFeed
 
-        question = endpoints.events(since=since, agents=agents, kinds=kinds, follow=follow)
+        endpoint = endpoints.events(since=since, agents=agents, kinds=kinds, follow=follow)
         connection = self._connection(SILENCE_SECONDS)
         try:
-            response = self._sent(connection, question)
+            response = self._sent(connection, endpoint)
             if response.status != http.HTTPStatus.OK:
                 with response:
-                    question.read(Raw(response.status, response.read(MAX_ANSWER_BYTES)))
+                    endpoint.read(RawResponse(response.status, response.read(MAX_RESPONSE_BYTES)))
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise self._unreachable(error) from error
@@ -135,11 +135,11 @@ class CoordinationClient:
         return kind(self.address.host, self.address.port, timeout=seconds)
 
     def _sent(
-        self, connection: http.client.HTTPConnection, question: Question[T]
+        self, connection: http.client.HTTPConnection, endpoint: EndpointRequest[T]
     ) -> http.client.HTTPResponse:
-        content = question.content
-        headers = {**self._proof, **(_JSON if content is not None else {}), **question.headers}
-        connection.request(question.method, self.address.prefix + question.target, content, headers)
+        content = endpoint.content
+        headers = {**self._authorization, **(_JSON if content is not None else {}), **endpoint.headers}
+        connection.request(endpoint.method, self.address.prefix + endpoint.target, content, headers)
         return connection.getresponse()
 
     def _unreachable(self, error: Exception) -> ServerUnreachable:

@@ -1,4 +1,4 @@
-"""One question to a coordination server, and how its answer is read. No I/O: both clients share this."""
+"""A request to a coordination server and the decoder of its response. No I/O: both clients share it."""
 
 import json
 import urllib.parse
@@ -9,34 +9,34 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from posthouse.clients.server.errors import BadAddress, OtherShape, refusal
+from posthouse.clients.server.errors import BadServerAddress, UnexpectedResponse, refusal
 from posthouse.contracts import strict
 from posthouse.support import untrusted_files
 
 T = TypeVar("T")
 A = TypeVar("A", bound=msgspec.Struct)
 
-MAX_ANSWER_BYTES = 16 << 20
+MAX_RESPONSE_BYTES = 16 << 20
 _OK = range(200, 300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Generic[T]):
-    """What is asked, and what the answer is read as."""
+class EndpointRequest(Generic[T]):
+    """A request and the decoder of its response."""
 
     method: str
     path: str
-    read: Callable[["Raw"], T]
+    read: Callable[["RawResponse"], T]
     query: Mapping[str, str] = field(default_factory=dict)
-    #: Bytes go as they are.
+    #: Bytes are sent unchanged, mappings as JSON.
     body: Mapping[str, Any] | bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: How long the server may take, beyond what every answer takes.
-    patience_seconds: float = 0.0
+    #: Added to the client's timeout.
+    extra_seconds: float = 0.0
 
     @property
     def target(self) -> str:
-        """The path with its query, as it stands in a request."""
+        """The path with its query."""
         return f"{self.path}?{urllib.parse.urlencode(self.query)}" if self.query else self.path
 
     @property
@@ -48,20 +48,20 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body).encode()
 
 
-class Raw(NamedTuple):
-    """An answer as it came."""
+class RawResponse(NamedTuple):
+    """A response before decoding."""
 
     status: int
     content: bytes
-    #: By their names in lower case.
+    #: Names in lower case.
     headers: Mapping[str, str] = MappingProxyType({})
 
     def value(self) -> Any:
-        """The JSON object of a good answer.
+        """The JSON object of a successful response.
 
         Raises:
-            ServerRefused: It is not a good one.
-            OtherShape: It is no JSON object.
+            ServerRefused: The status is not a success.
+            UnexpectedResponse: The body is not a JSON object.
         """
         decoded = self._object()
         if self.status not in _OK:
@@ -69,10 +69,10 @@ class Raw(NamedTuple):
         return decoded
 
     def bytes(self) -> "bytes":
-        """The content of a good answer.
+        """The body of a successful response.
 
         Raises:
-            ServerRefused: It is not a good one.
+            ServerRefused: The status is not a success.
         """
         if self.status not in _OK:
             raise refusal(self.status, self._object())
@@ -82,39 +82,43 @@ class Raw(NamedTuple):
         try:
             decoded = untrusted_files.decode_json(self.content)
         except ValueError as error:
-            raise OtherShape(f"the server answered {self.status} with something that is not JSON") from error
+            raise UnexpectedResponse(
+                f"the server answered {self.status} with a body that is not JSON"
+            ) from error
         if not isinstance(decoded, dict):
-            raise OtherShape(f"the server answered {self.status} with something that is no JSON object")
+            raise UnexpectedResponse(
+                f"the server answered {self.status} with a body that is not a JSON object"
+            )
         return decoded
 
 
-def as_kind(kind: type[A]) -> Callable[[Raw], A]:
-    """Reads an answer as *kind*.
+def decode_as(kind: type[A]) -> Callable[[RawResponse], A]:
+    """A decoder of responses to *kind*.
 
     Raises:
-        ServerRefused: The server said no.
-        OtherShape: It is not of that kind.
+        ServerRefused: The status is not a success.
+        UnexpectedResponse: The body does not match *kind*.
     """
 
-    def read(raw: Raw) -> A:
+    def read(raw: RawResponse) -> A:
         try:
             return strict.decode(raw.bytes(), kind)
         except ValueError as error:
-            raise OtherShape(
-                f"the server answers in another shape than this version knows ({error}); "
-                "is one of the two older than the other?"
+            raise UnexpectedResponse(
+                f"the response does not match this client's version ({error}); "
+                "check that client and server have the same version"
             ) from error
 
     return read
 
 
 class Address(NamedTuple):
-    """Where a server is."""
+    """The address of a server."""
 
     scheme: str
     host: str
     port: int
-    #: In front of every path; behind a reverse proxy it may be something.
+    #: Prefix of every path, for servers behind a reverse proxy.
     prefix: str = ""
 
     @property
@@ -125,18 +129,20 @@ class Address(NamedTuple):
     @classmethod
     def parse(cls, base_url: str) -> "Address":
         """Raises:
-        BadAddress: It is no address of a server.
+        BadServerAddress: The URL is invalid.
         """
         parts = urllib.parse.urlsplit(base_url.strip())
         try:
             port = parts.port
         except ValueError as error:
-            raise BadAddress(f"{base_url!r} has no port that can be one") from error
+            raise BadServerAddress(f"invalid port in {base_url!r}") from error
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise BadAddress(f"{base_url!r} is no address of a server, such as http://127.0.0.1:9891")
+            raise BadServerAddress(
+                f"invalid server address {base_url!r}: use a URL such as http://127.0.0.1:9891"
+            )
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise BadAddress(f"the address of a server has no user, query or fragment: {base_url!r}")
+            raise BadServerAddress(f"a server address must have no user, query or fragment: {base_url!r}")
         default = 443 if parts.scheme == "https" else 80
-        # 0.0.0.0 is where it listens, not where it can be reached.
+        # 0.0.0.0 is a bind address, not a destination.
         host = "127.0.0.1" if parts.hostname == "0.0.0.0" else parts.hostname
         return cls(parts.scheme, host, default if port is None else port, parts.path.rstrip("/"))

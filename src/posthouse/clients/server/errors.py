@@ -1,76 +1,76 @@
-"""How a coordination server says no, and what can be wrong on the way to it."""
+"""Errors of the coordination server's clients."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from posthouse.clients.wire_helpers import words_of
+from posthouse.clients.wire_helpers import format_detail
 from posthouse.errors import Conflict, Denied, InvalidInput, NotFound, PosthouseError, Unavailable
 
 
-class BadAddress(InvalidInput):
-    """No server can be there; nothing was asked."""
+class BadServerAddress(InvalidInput):
+    """The server address is invalid; no request was sent."""
 
     code = "bad_server_address"
 
 
 class ServerUnreachable(Unavailable):
-    """Nobody answered there in time. What was asked for may still have been done."""
+    """No response in time. The request may have been executed."""
 
     code = "server_unreachable"
 
 
-class NotAPair(Unavailable):
-    """Somebody answers there, and it is no coordination server; nothing was asked of it."""
+class NotAServer(Unavailable):
+    """The service at the address is not a coordination server; no request was sent to it."""
 
     code = "not_a_pair"
 
     def __init__(self, url: str) -> None:
         super().__init__(
-            f"what answers at {url} is no coordination server; `posthouse serve` starts one, on port 9891"
+            f"the service at {url} is not a coordination server; `posthouse serve` starts one, on port 9891"
         )
 
 
-class OtherShape(Unavailable):
-    """The server answered, in a shape that this version does not know."""
+class UnexpectedResponse(Unavailable):
+    """The response can't be decoded by this version."""
 
     code = "server_other_shape"
 
 
 class ServerRefused(PosthouseError):
-    """The server said no. Also of the family that its status stands for."""
+    """The server refused the request. Subclasses also belong to the error family of their status."""
 
     code = "server_refused"
 
     def __init__(self, status: int, body: Mapping[str, Any]) -> None:
         self.status = status
-        #: As it was sent: a text, an object, or a list of problems.
+        #: As received: a text, an object or a list of problems.
         self.detail: Any = body.get("detail")
-        super().__init__(words_of(self.detail) or f"the server answered {status}")
+        super().__init__(format_detail(self.detail) or f"the server answered {status}")
         self.facts = {name: value for name, value in body.items() if name != "detail"}
 
 
 class ServerInvalid(ServerRefused, InvalidInput):
-    """The request must be changed."""
+    """The request is invalid."""
 
 
 class ServerNotFound(ServerRefused, NotFound):
-    """The server knows no such agent, turn or route."""
+    """The agent, turn or route does not exist."""
 
 
 class ServerConflict(ServerRefused, Conflict):
-    """Not in this state; of several agents with one name, `facts["agent_ids"]` says which."""
+    """Conflict with the current state; for an ambiguous name, `facts["agent_ids"]` lists the agents."""
 
 
 class ServerDenied(ServerRefused, Denied):
-    """The server does not serve this caller, or not with that token."""
+    """The server denies access to this caller or token."""
 
 
 class ServerUnavailable(ServerRefused, Unavailable):
-    """The server is there; the agent or its gateway is not."""
+    """The server runs, but the agent or its gateway is unavailable."""
 
 
-class ServerCannot(ServerRefused, Denied):
-    """The server does not do this, and will not: it has to be done on the agent's own machine."""
+class ServerUnsupported(ServerRefused, Denied):
+    """The operation is not supported remotely: run it on the agent's machine."""
 
 
 _FAMILIES: Mapping[int, type[ServerRefused]] = {
@@ -79,11 +79,11 @@ _FAMILIES: Mapping[int, type[ServerRefused]] = {
     404: ServerNotFound,
     409: ServerConflict,
     429: ServerUnavailable,
-    501: ServerCannot,
+    501: ServerUnsupported,
 }
 
 
 def refusal(status: int, body: Mapping[str, Any]) -> ServerRefused:
-    """The error that a refusing answer stands for."""
+    """The error for an error response."""
     family = _FAMILIES.get(status) or (ServerInvalid if 400 <= status < 500 else ServerUnavailable)
     return family(status, body)

@@ -1,8 +1,8 @@
-"""What a coordination server answers, typed.
+"""Typed responses of a coordination server.
 
-Fields that this version does not know are passed over, so that a newer server stays readable; one that is
-missing, or has another type, is refused. `contracts.managed_agents_http` has the same shapes for the server's
-side; these are cheap enough for a command that starts and ends within tens of milliseconds.
+Unknown fields are ignored, so that newer servers stay readable; missing or mistyped fields are errors.
+`contracts.managed_agents_http` has the same shapes for the server side; these structs import fast enough for
+a command that takes tens of milliseconds.
 """
 
 from typing import Any, Literal
@@ -15,17 +15,17 @@ TurnResult = Literal["success", "interrupted", "known_failure", "none", "unknown
 TurnStatus = Literal["active", "completed", "failed", "interrupted", "unknown"]
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that a server sent. Equality is by value."""
+class ServerResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of response values. Equality is by value."""
 
 
-class Health(Answer, frozen=True, kw_only=True):
-    #: By it clients know whom they found; a stranger has none.
+class Health(ServerResponse, frozen=True, kw_only=True):
+    #: Identifies the service; None for another service.
     houmao_service: str | None = None
 
 
-class Instance(Answer, frozen=True, kw_only=True):
-    """The process that answers, and its folder."""
+class Instance(ServerResponse, frozen=True, kw_only=True):
+    """The server process and its folder."""
 
     schema_version: int
     status: str
@@ -35,12 +35,12 @@ class Instance(Answer, frozen=True, kw_only=True):
     started_at_utc: str
 
 
-class Done(Answer, frozen=True, kw_only=True):
+class Done(ServerResponse, frozen=True, kw_only=True):
     status: str
 
 
-class Identity(Answer, frozen=True, kw_only=True):
-    """Who an agent is, and where it is to be found."""
+class Identity(ServerResponse, frozen=True, kw_only=True):
+    """The identity and the location of an agent."""
 
     tracked_agent_id: str
     transport: Literal["tui", "headless"]
@@ -62,35 +62,35 @@ class Identity(Answer, frozen=True, kw_only=True):
     remote_agent_ref: str | None
 
 
-class AgentList(Answer, frozen=True, kw_only=True):
+class AgentList(ServerResponse, frozen=True, kw_only=True):
     agents: tuple[Identity, ...]
 
 
-class TurnPosture(Answer, frozen=True, kw_only=True):
+class TurnPosture(ServerResponse, frozen=True, kw_only=True):
     phase: Phase
     active_turn_id: str | None
 
 
-class LastTurn(Answer, frozen=True, kw_only=True):
+class LastTurn(ServerResponse, frozen=True, kw_only=True):
     result: TurnResult
     turn_id: str | None
     turn_index: int | None
     updated_at_utc: str | None
 
 
-class Problem(Answer, frozen=True, kw_only=True):
+class Problem(ServerResponse, frozen=True, kw_only=True):
     kind: str
     message: str
     details: dict[str, Any] | None = None
 
 
-class MailboxPosture(Answer, frozen=True, kw_only=True):
+class MailboxPosture(ServerResponse, frozen=True, kw_only=True):
     transport: str
     principal_id: str | None
     address: str | None
 
 
-class GatewayPosture(Answer, frozen=True, kw_only=True):
+class GatewayPosture(ServerResponse, frozen=True, kw_only=True):
     gateway_health: str
     managed_agent_connectivity: str
     managed_agent_recovery: str
@@ -101,8 +101,8 @@ class GatewayPosture(Answer, frozen=True, kw_only=True):
     gateway_port: int | None
 
 
-class Summary(Answer, frozen=True, kw_only=True):
-    """How an agent is, in words that fit both transports."""
+class Summary(ServerResponse, frozen=True, kw_only=True):
+    """The state of an agent, in terms common to both transports."""
 
     tracked_agent_id: str
     identity: Identity
@@ -117,8 +117,8 @@ class Summary(Answer, frozen=True, kw_only=True):
     pages_dir: str | None
 
 
-class TuiDetail(Answer, frozen=True, kw_only=True, tag_field="transport", tag="tui"):
-    """What is known of a TUI's terminal; the parts are the gateway's own."""
+class TuiDetail(ServerResponse, frozen=True, kw_only=True, tag_field="transport", tag="tui"):
+    """The terminal state of a TUI; the parts have the gateway's shapes."""
 
     terminal_id: str
     canonical_terminal_state_route: str
@@ -130,8 +130,8 @@ class TuiDetail(Answer, frozen=True, kw_only=True, tag_field="transport", tag="t
     stability: dict[str, Any]
 
 
-class HeadlessDetail(Answer, frozen=True, kw_only=True, tag_field="transport", tag="headless"):
-    """What a headless agent does and did."""
+class HeadlessDetail(ServerResponse, frozen=True, kw_only=True, tag_field="transport", tag="headless"):
+    """The state of a headless agent."""
 
     runtime_resumable: bool
     tmux_session_live: bool
@@ -154,8 +154,8 @@ class HeadlessDetail(Answer, frozen=True, kw_only=True, tag_field="transport", t
     diagnostics: tuple[Problem, ...]
 
 
-class Detail(Answer, frozen=True, kw_only=True):
-    """A summary with what is particular to the agent's transport."""
+class Detail(ServerResponse, frozen=True, kw_only=True):
+    """A summary with the details of the agent's transport."""
 
     tracked_agent_id: str
     identity: Identity
@@ -163,7 +163,7 @@ class Detail(Answer, frozen=True, kw_only=True):
     detail: TuiDetail | HeadlessDetail
 
 
-class HistoryEntry(Answer, frozen=True, kw_only=True):
+class HistoryEntry(ServerResponse, frozen=True, kw_only=True):
     recorded_at_utc: str
     summary: str
     availability: Availability
@@ -172,13 +172,13 @@ class HistoryEntry(Answer, frozen=True, kw_only=True):
     turn_id: str | None
 
 
-class History(Answer, frozen=True, kw_only=True):
+class History(ServerResponse, frozen=True, kw_only=True):
     tracked_agent_id: str
     entries: tuple[HistoryEntry, ...]
 
 
-class ManagedAccepted(Answer, frozen=True, kw_only=True):
-    """What a request came to. A turn is named only when it is about one."""
+class ManagedAccepted(ServerResponse, frozen=True, kw_only=True):
+    """The result of a request. The turn fields are set only for headless turns."""
 
     success: bool
     tracked_agent_id: str
@@ -190,7 +190,7 @@ class ManagedAccepted(Answer, frozen=True, kw_only=True):
     headless_turn_index: int | None = None
 
 
-class ActionDone(Answer, frozen=True, kw_only=True):
+class ActionDone(ServerResponse, frozen=True, kw_only=True):
     success: bool
     tracked_agent_id: str
     detail: str
@@ -199,7 +199,7 @@ class ActionDone(Answer, frozen=True, kw_only=True):
     session_root: str | None = None
 
 
-class Launched(Answer, frozen=True, kw_only=True):
+class Launched(ServerResponse, frozen=True, kw_only=True):
     success: bool
     tracked_agent_id: str
     identity: Identity
@@ -208,7 +208,7 @@ class Launched(Answer, frozen=True, kw_only=True):
     detail: str
 
 
-class TurnAccepted(Answer, frozen=True, kw_only=True):
+class TurnAccepted(ServerResponse, frozen=True, kw_only=True):
     success: bool
     tracked_agent_id: str
     turn_id: str
@@ -217,8 +217,8 @@ class TurnAccepted(Answer, frozen=True, kw_only=True):
     detail: str
 
 
-class TurnReport(Answer, frozen=True, kw_only=True):
-    """What became of a turn, as its artifacts tell."""
+class TurnReport(ServerResponse, frozen=True, kw_only=True):
+    """The status and the outcome of a turn, from its artifacts."""
 
     tracked_agent_id: str
     turn_id: str
@@ -235,7 +235,7 @@ class TurnReport(Answer, frozen=True, kw_only=True):
     error: str | None
 
 
-class TurnEvent(Answer, frozen=True, kw_only=True):
+class TurnEvent(ServerResponse, frozen=True, kw_only=True):
     kind: str
     message: str
     turn_index: int
@@ -243,7 +243,7 @@ class TurnEvent(Answer, frozen=True, kw_only=True):
     payload: dict[str, Any] | None
 
 
-class TurnEvents(Answer, frozen=True, kw_only=True):
+class TurnEvents(ServerResponse, frozen=True, kw_only=True):
     tracked_agent_id: str
     turn_id: str
     entries: tuple[TurnEvent, ...]

@@ -1,1 +1,1 @@
-"""Direct control: prompts past the queue, raw keys, what a headless agent or a TUI can be asked right now."""
+"""Direct control: prompts that bypass the queue, raw keys, and the state of headless and TUI agents."""

@@ -1,4 +1,4 @@
-"""Dialogs that the user wants to be answered without being asked: nothing else ever answers by itself."""
+"""Answers dialogs automatically by the user's rules; no other dialog is answered automatically."""
 
 from collections import deque
 from datetime import datetime, timedelta
@@ -8,57 +8,57 @@ from pydantic import ValidationError
 
 from posthouse.contracts import gateway_tui_http as wire
 from posthouse.errors import PosthouseError
-from posthouse.gateway.context import Surroundings
-from posthouse.gateway.control.tui_dialogs import TuiAnswers
+from posthouse.gateway.context import GatewayContext
+from posthouse.gateway.control.tui_dialogs import DialogAnswerer
 from posthouse.support import clock, files, untrusted_files
-from posthouse.tracking.tracker import Belief
+from posthouse.tracking.tracker import TuiState
 
 #: Below the session's folder.
 FILE = "answer-rules.json"
 _MAX_BYTES = 1 << 20
-#: A dialog that comes back as often is not settled by its answer.
+#: Rate limit: a dialog that returns this often is not resolved by its answer.
 _MAX_ANSWERS = 30
-_WITHIN = timedelta(minutes=10)
+_RATE_WINDOW = timedelta(minutes=10)
 
 
-class AnswerRules:
-    """The rules of one session, on disk, and who follows them."""
+class DialogAutoResponder:
+    """Stores the rules of one session on disk and applies them."""
 
-    def __init__(self, gateway: Surroundings, answers: TuiAnswers, folder: Path | None) -> None:
+    def __init__(self, gateway: GatewayContext, dialogs: DialogAnswerer, folder: Path | None) -> None:
         self._gateway = gateway
-        self._answers = answers
+        self._dialogs = dialogs
         self._path = None if folder is None else folder / FILE
         self._rules = self._read()
-        #: The dialog that was answered last, so that one that stays is not answered again.
-        self._answered: tuple[object, ...] | None = None
-        self._times: deque[datetime] = deque(maxlen=_MAX_ANSWERS)
+        #: The dialog that was answered last; while it stays open it is not answered again.
+        self._last_answered: tuple[object, ...] | None = None
+        self._answered_at: deque[datetime] = deque(maxlen=_MAX_ANSWERS)
 
-    def listed(self) -> wire.AnswerRules:
+    def rules(self) -> wire.AnswerRules:
         return wire.AnswerRules(rules=self._rules)
 
     def replace(self, order: wire.AnswerRules) -> wire.AnswerRules:
-        """Follow these rules from now on. They are on disk when this returns."""
+        """Replace all rules. They are on disk when this returns."""
         if self._path is not None:
             files.write_json(self._path, order.model_dump(mode="json"), durable=True)
         self._rules = order.rules
-        self._answered = None
+        self._last_answered = None
         self._gateway.journal.add("answer_rules_changed", dialogs=[rule.dialog for rule in order.rules])
-        return self.listed()
+        return self.rules()
 
-    def believe(self, belief: Belief) -> None:
-        """Answer the dialog that is open now, if a rule says so."""
-        verdict = belief.verdict
+    def on_state(self, state: TuiState) -> None:
+        """Answer the open dialog if a rule matches it."""
+        verdict = state.inferred
         if verdict.state != "blocked":
-            self._answered = None
+            self._last_answered = None
             return
         dialog = (verdict.dialog, tuple(one.label for one in verdict.choices))
         rule = next((one for one in self._rules if one.dialog == verdict.dialog), None)
-        if rule is None or dialog == self._answered or not verdict.choices:
+        if rule is None or dialog == self._last_answered or not verdict.choices:
             return
-        self._answered = dialog
-        if self._is_too_often():
-            self._failed(
-                rule, f"this was answered {_MAX_ANSWERS} times within 10 minutes, and is left alone now"
+        self._last_answered = dialog
+        if self._is_rate_limited():
+            self._record_failure(
+                rule, f"rate limit: {_MAX_ANSWERS} answers within 10 minutes; no further answer is given"
             )
         else:
             self._gateway.spawn(self._answer(rule))
@@ -66,22 +66,22 @@ class AnswerRules:
     async def _answer(self, rule: wire.AnswerRule) -> None:
         order = wire.AnswerDialog(choice=rule.choice, dialog=rule.dialog)
         try:
-            await self._answers.answer(order, by="rule")
+            await self._dialogs.answer(order, by="rule")
         except PosthouseError as error:
-            self._failed(rule, str(error))
+            self._record_failure(rule, str(error))
 
-    def _failed(self, rule: wire.AnswerRule, detail: str) -> None:
+    def _record_failure(self, rule: wire.AnswerRule, detail: str) -> None:
         self._gateway.journal.add("answer_rule_failed", dialog=rule.dialog, detail=detail)
 
-    def _is_too_often(self) -> bool:
+    def _is_rate_limited(self) -> bool:
         now = clock.now()
-        is_full = len(self._times) == _MAX_ANSWERS and now - self._times[0] < _WITHIN
+        is_full = len(self._answered_at) == _MAX_ANSWERS and now - self._answered_at[0] < _RATE_WINDOW
         if not is_full:
-            self._times.append(now)
+            self._answered_at.append(now)
         return is_full
 
     def _read(self) -> tuple[wire.AnswerRule, ...]:
-        """The rules on disk. Rules that can't be read answer nothing, and the log says so."""
+        """The rules on disk. Unreadable rules are logged and count as none."""
         if self._path is None:
             return ()
         try:

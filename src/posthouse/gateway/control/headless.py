@@ -1,4 +1,4 @@
-"""What a headless agent can be asked right now, and which conversation the next prompt continues."""
+"""State of a headless agent, and which conversation its next prompt continues."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,39 +8,33 @@ from posthouse.agent.chat_view import chat_state
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts.manifest import Headless
 from posthouse.errors import InvalidInput, PosthouseError, Unavailable
-from posthouse.gateway.context import Surroundings
+from posthouse.gateway.context import GatewayContext
 from posthouse.sessions import session as sessions
 
 
-class NotHeadless(InvalidInput):
-    """The agent is a TUI, or its manifest has no headless section."""
-
-    code = "not_headless"
-
-
 class ManifestUnreadable(Unavailable):
-    """Nobody can say which conversations there are."""
+    """The session's manifest can't be read, so its conversations are unknown."""
 
     code = "manifest_unreadable"
 
 
 class HeadlessControl:
-    """The state of a headless agent, and the one-shot override of its next prompt's conversation."""
+    """Reports a headless agent's state and keeps the one-shot conversation override of its next prompt."""
 
-    def __init__(self, gateway: Surroundings, *, direct_turn_id: Callable[[], str | None]) -> None:
+    def __init__(self, gateway: GatewayContext, *, direct_turn_id: Callable[[], str | None]) -> None:
         self._gateway = gateway
-        #: The turn of a direct prompt that was admitted and has not ended.
+        #: The turn id of a direct prompt that was admitted and has not ended.
         self._direct_turn_id = direct_turn_id
         self._starts_new = False
 
     async def state(self) -> wire.HeadlessControlState:
-        """What can be asked now.
+        """Current state and which operations it allows.
 
         Raises:
-            NotHeadless: The agent is a TUI.
+            InvalidInput: The agent is a TUI (`not_headless`).
             ManifestUnreadable: The session's manifest can't be read.
         """
-        headless = await self.chats()
+        headless = await self.read_conversations()
         turn_id = await self._active_turn_id()
         status = self._gateway.status()
         is_live = status.managed_agent_connectivity == "connected"
@@ -57,30 +51,30 @@ class HeadlessControl:
             active_turn_id=turn_id,
         )
 
-    async def override(self, _: wire.NextPromptSession) -> wire.HeadlessControlState:
-        """Let the next direct prompt that asks for no conversation start a new one. Forgotten on restart.
+    async def override_next_prompt(self, _: wire.NextPromptSession) -> wire.HeadlessControlState:
+        """Make the next direct prompt without a chat_session start a new conversation. Lost on restart.
 
         Raises:
-            NotHeadless, ManifestUnreadable: As `state`; nothing was changed.
+            InvalidInput, ManifestUnreadable: As `state`; nothing was changed.
         """
-        await self.chats()
+        await self.read_conversations()
         self._starts_new = True
         return await self.state()
 
     def take_override(self) -> bool:
-        """Whether the prompt that is being admitted starts a new conversation. It is asked once."""
+        """Return and clear the override: whether the prompt being admitted starts a new conversation."""
         was_set, self._starts_new = self._starts_new, False
         return was_set
 
-    async def chats(self) -> Headless:
-        """What the manifest says of the agent's conversations now.
+    async def read_conversations(self) -> Headless:
+        """Read the agent's conversations from the manifest.
 
         Raises:
-            NotHeadless, ManifestUnreadable: As `state`.
+            InvalidInput, ManifestUnreadable: As `state`.
         """
         path = self._gateway.attach.manifest_path
         if not self._gateway.adapter.is_headless:
-            raise NotHeadless("this agent is a TUI; /v1/control/tui/state shows it")
+            raise InvalidInput("this agent is a TUI; /v1/control/tui/state shows it", code="not_headless")
         if path is None:
             raise ManifestUnreadable("the session names no manifest")
         try:
@@ -88,11 +82,11 @@ class HeadlessControl:
         except PosthouseError as error:
             raise ManifestUnreadable(str(error)) from error
         if session.manifest.headless is None:
-            raise NotHeadless("the session's manifest has no headless section")
+            raise InvalidInput("the session's manifest has no headless section", code="not_headless")
         return session.manifest.headless
 
     async def _active_turn_id(self) -> str | None:
-        """The turn that runs or was admitted, whoever asked for it."""
+        """The turn that runs or was admitted, from any source."""
         known = self._direct_turn_id() or await self._gateway.queue.open_turn_id()
         if known is not None:
             return known

@@ -1,9 +1,9 @@
-"""Raw keys for the agent's terminal, outside of any prompt."""
+"""Raw keys for the agent's terminal, independent of prompts."""
 
-from posthouse.agent.adapter import NoRawInput
+from posthouse.agent.adapter import no_raw_input
 from posthouse.contracts.gateway_control_http import KeysSent, SendKeys
 from posthouse.errors import InvalidInput, Unavailable
-from posthouse.gateway.context import Surroundings
+from posthouse.gateway.context import GatewayContext
 from posthouse.support import clock
 from posthouse.terminal import keys
 
@@ -11,40 +11,34 @@ from posthouse.terminal import keys
 WAIT_SECONDS = 2.0
 
 
-class KeysFailed(InvalidInput):
-    """The terminal failed while the keys were typed; some of them may have been."""
-
-    code = "keys_failed"
-
-
 class RawKeys:
-    """Types what it is told, and claims nothing about what that does."""
+    """Types raw keys; makes no claim about their effect."""
 
-    def __init__(self, gateway: Surroundings) -> None:
+    def __init__(self, gateway: GatewayContext) -> None:
         self._gateway = gateway
 
     async def send(self, order: SendKeys) -> KeysSent:
-        """Type the keys now. They pass work that waits for the agent, and wait for a paste in progress.
+        """Type the keys now: ahead of work that waits for the agent, after a paste in progress.
 
         Raises:
-            ReconciliationRequired, AgentUnavailable: The agent may not be asked.
-            NoRawInput: It is headless.
-            UnknownKey: A token names no key; nothing was typed.
+            Conflict, Unavailable: The agent is not available for requests.
+            InvalidInput: It is headless (`no_raw_input`).
+            InvalidInput: `unknown_key`: A token names no key; nothing was typed.
             SlotTaken: Something was still being typed after 2 s; nothing was.
             KeysNotTaken: The program ended, or a person scrolls.
-            KeysFailed: The terminal failed; it took none, or not all of it.
+            InvalidInput: The terminal failed; some keys may have been typed (`keys_failed`).
         """
         gateway = self._gateway
         await gateway.admit()
         if gateway.adapter.is_headless:
-            raise NoRawInput
+            raise no_raw_input()
         parts = keys.parse(order.sequence, literal=order.escape_special_keys)
         async with gateway.slot.keys(within_seconds=WAIT_SECONDS):
             try:
-                await gateway.adapter.press(parts)
+                await gateway.adapter.send_keys(parts)
             except Unavailable as error:
-                raise KeysFailed(f"the keys could not be typed: {error}") from error
-        gateway.changed()
+                raise InvalidInput(f"the keys could not be typed: {error}", code="keys_failed") from error
+        gateway.notify_changed()
         gateway.journal.add(
             "control_input",
             escape_special_keys=order.escape_special_keys,

@@ -1,4 +1,4 @@
-"""How a direct prompt is answered: each request in the shape of its own schema version. Pure."""
+"""Responses to direct prompts, each in the schema version of its request. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.contracts.gateway_http import GatewayStatus
 from posthouse.contracts.gateway_receipts_http import REQUEST_ID
-from posthouse.web.error_responses import Structured
+from posthouse.web.error_responses import StructuredError
 
 DISPATCHED = "Prompt dispatched."
 UNCONFIRMED = "The prompt is being given to the agent; that it took it is not confirmed yet."
 
-Answer = wire.Sent | wire.SentUnderPolicy
+PromptResponse = wire.Sent | wire.SentUnderPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatched:
-    """A prompt that was admitted, and what its caller is told."""
+    """An admitted prompt and the response to its caller."""
 
     request_id: str
-    answer: Answer
+    response: PromptResponse
 
 
 _STATUSES: Mapping[wire.PromptRefusalCode, int] = {
@@ -34,35 +34,35 @@ _STATUSES: Mapping[wire.PromptRefusalCode, int] = {
 }
 
 
-def sent(order: wire.ControlPrompt, detail: str = DISPATCHED) -> Answer:
-    """The answer to a prompt that was given to the agent."""
+def accepted(order: wire.ControlPrompt, detail: str = DISPATCHED) -> PromptResponse:
+    """The response for a prompt that was given to the agent."""
     if order.schema_version == 1:
         return wire.Sent(forced=order.force, detail=detail)
     return wire.SentUnderPolicy(admission_policy=order.admission_policy, detail=detail)
 
 
-def refused(
-    order: wire.ControlPrompt, code: wire.PromptRefusalCode, words: str, *, request_id: str | None = None
-) -> Structured:
-    """The error that answers a prompt which was not given to the agent; *request_id* if it was accepted."""
+def refusal(
+    order: wire.ControlPrompt, code: wire.PromptRefusalCode, message: str, *, request_id: str | None = None
+) -> StructuredError:
+    """The error response for a prompt that was not delivered; *request_id* if it was accepted."""
     detail: wire.NotSent | wire.NotSentUnderPolicy
     if order.schema_version == 1:
-        detail = wire.NotSent(forced=order.force, error_code=code, detail=words)
+        detail = wire.NotSent(forced=order.force, error_code=code, detail=message)
     else:
         detail = wire.NotSentUnderPolicy(
-            admission_policy=order.admission_policy, error_code=code, detail=words
+            admission_policy=order.admission_policy, error_code=code, detail=message
         )
     headers = {} if request_id is None else {REQUEST_ID: request_id}
-    return Structured(_STATUSES[code], detail, words, headers=headers)
+    return StructuredError(_STATUSES[code], detail, message, headers=headers)
 
 
 def require_idle(order: wire.ControlPrompt, status: GatewayStatus) -> None:
-    """Refuse while the gateway does something, or has something to do.
+    """Refuse while the gateway executes or has queued requests.
 
     Raises:
-        Structured: It does.
+        StructuredError: It is busy.
     """
     if status.active_execution != "idle":
-        raise refused(order, "not_ready", "the gateway is carrying out something else; try again later")
+        raise refusal(order, "not_ready", "the gateway is executing another request; try again later")
     if status.queue_depth > 0:
-        raise refused(order, "not_ready", f"{status.queue_depth} requests wait in the queue before it")
+        raise refusal(order, "not_ready", f"{status.queue_depth} requests are queued ahead of it")

@@ -1,4 +1,4 @@
-"""The TUI of one gateway as its routes show it: the belief now, and what was believed before."""
+"""The TUI of one gateway as its routes show it: its inferred state, and the history of that state."""
 
 import asyncio
 from collections import deque
@@ -16,32 +16,23 @@ from posthouse.contracts.gateway_files import Attach, TrackingTimings
 from posthouse.contracts.gateway_http import SubmitPromptPayload
 from posthouse.errors import InvalidInput
 from posthouse.gateway.control import tui_state_view
-from posthouse.gateway.control.tui_history import TuiStory
+from posthouse.gateway.control.tui_history import TuiEventWriter
 from posthouse.sessions import session as sessions
 from posthouse.support import clock
 from posthouse.tools.packs import catalog
 from posthouse.tracking import tracker
-from posthouse.tracking.tracker import Belief
+from posthouse.tracking.tracker import TuiState
 
 MAX_HISTORY = 1000
 _WINDOW = "agent"
-#: A clock that is set while we wait must not make us spin.
-_LEAST_DELAY_SECONDS = 0.01
-#: They start no turn, so there is none to note.
+#: Prevents a busy loop when the system clock is set during a wait.
+_MIN_DELAY_SECONDS = 0.01
+#: These commands start no turn, so no prompt is recorded.
 _CONTEXT_COMMANDS = ("/clear", "/new")
 
 
-class NoTui(InvalidInput):
-    """The agent is headless; nothing tracks a screen."""
-
-    code = "no_tui"
-
-    def __init__(self) -> None:
-        super().__init__("this agent is headless and has no TUI; /v1/control/headless/state shows it")
-
-
 class TuiControl:
-    """What is known of the agent's screen. Of a headless agent nothing is, and every question is refused."""
+    """Tracks the state of the agent's screen. For a headless agent every query is refused."""
 
     def __init__(
         self,
@@ -49,33 +40,33 @@ class TuiControl:
         attach: Attach,
         timings: TrackingTimings,
         *,
-        story: TuiStory,
+        events: TuiEventWriter,
         now: Callable[[], datetime] = clock.now,
     ) -> None:
         self._adapter = adapter
         self._attach = attach
         self._timings = timings
-        #: What the journal is told.
-        self.story = story
-        self._testimony = tools.load(attach.backend_metadata.tool).testimony
+        #: Writes state changes to the journal.
+        self.events = events
+        self._rules = tools.load(attach.backend_metadata.tool).evidence_rules
         self._timer: asyncio.TimerHandle | None = None
-        self._listeners: list[Callable[[Belief], None]] = []
+        self._listeners: list[Callable[[TuiState], None]] = []
         self._now = now
-        self._belief = tracker.initial(now())
-        self._history: deque[tuple[datetime, Belief]] = deque(maxlen=MAX_HISTORY)
+        self._current = tracker.initial(now())
+        self._history: deque[tuple[datetime, TuiState]] = deque(maxlen=MAX_HISTORY)
 
     @property
-    def believed(self) -> Belief:
-        """What was last believed. Asks nobody."""
-        return self._belief
+    def current(self) -> TuiState:
+        """The last inferred state, without a fresh observation."""
+        return self._current
 
-    def listen(self, listener: Callable[[Belief], None]) -> None:
-        """Let *listener* hear of every new belief for as long as the gateway lives."""
+    def subscribe(self, listener: Callable[[TuiState], None]) -> None:
+        """Call *listener* with every new state until the gateway ends."""
         self._listeners.append(listener)
 
     @contextmanager
-    def telling(self, listener: Callable[[Belief], None]) -> Iterator[None]:
-        """Let *listener* hear of every new belief during the body, after the journal did."""
+    def subscribed(self, listener: Callable[[TuiState], None]) -> Iterator[None]:
+        """Call *listener* with every new state during the body, after the journal was written."""
         self._listeners.append(listener)
         try:
             yield
@@ -83,58 +74,58 @@ class TuiControl:
             self._listeners.remove(listener)
 
     def close(self) -> None:
-        """Let no time pass any more."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def seen(self) -> None:
-        """Take in what the adapter shows now."""
-        if (sight := self._adapter.sight) is not None:
-            self._believe(
-                tracker.see(
-                    self._belief, sight, at=self._now(), timings=self._timings, testimony=self._testimony
+    def observe(self) -> None:
+        """Update the state from the adapter's current observation."""
+        if (observation := self._adapter.observation) is not None:
+            self._update(
+                tracker.observe(
+                    self._current, observation, at=self._now(), timings=self._timings, rules=self._rules
                 )
             )
 
-    async def look(self) -> Belief:
-        """The belief after a fresh look."""
-        await self._adapter.look()
-        self.seen()
-        return self._belief
+    async def refresh(self) -> TuiState:
+        """The state after a fresh observation."""
+        await self._adapter.refresh()
+        self.observe()
+        return self._current
 
     def seconds_to_stability(self) -> float:
-        """How long the belief has to stay as it is until it counts as stable; 0 when it does."""
-        stood = (self._now() - self._belief.since).total_seconds()
-        return max(self._timings.stability_threshold_seconds - max(stood, 0.0), 0.0)
+        """Seconds without change until the state counts as stable; 0 when it is stable."""
+        stable_seconds = (self._now() - self._current.since).total_seconds()
+        return max(self._timings.stability_threshold_seconds - max(stable_seconds, 0.0), 0.0)
 
     async def state(self) -> wire.TerminalState:
-        """How the TUI stands now.
+        """Terminal state after a fresh observation.
 
         Raises:
-            NoTui: The agent is headless.
+            InvalidInput: The agent is headless (`no_tui`).
         """
-        self.require()
-        await self.look()
-        return self._state()
+        self.require_tui()
+        await self.refresh()
+        return self._terminal_state()
 
-    async def belief(self) -> wire.TuiBelief:
-        """What the TUI is believed to do now, with all evidence.
+    async def inferred_state(self) -> wire.TuiStateResponse:
+        """Inferred state after a fresh observation, with all evidence.
 
         Raises:
-            NoTui: The agent is headless.
+            InvalidInput: The agent is headless (`no_tui`).
         """
-        self.require()
-        await self.look()
-        note = _about_pack(self._session.tool, self._session.observed_tool_version)
-        return tui_state_view.belief_of(self._belief, self._session, at=self._now(), note=note)
+        self.require_tui()
+        await self.refresh()
+        note = _pack_note(self._session.tool, self._session.observed_tool_version)
+        return tui_state_view.state_of(self._current, self._session, at=self._now(), note=note)
 
     def history(self, query: wire.HistoryQuery) -> wire.SnapshotHistory:
-        """The newest published beliefs, oldest first.
+        """The newest published states, oldest first.
 
         Raises:
-            NoTui: The agent is headless.
+            InvalidInput: The agent is headless (`no_tui`).
         """
-        self.require()
+        self.require_tui()
         kept = list(self._history)
         entries = kept[-query.limit :] if query.limit > 0 else kept
         session = self._session
@@ -142,82 +133,84 @@ class TuiControl:
             terminal_id=session.tracked_session_id,
             tracked_session_id=session.tracked_session_id,
             entries=tuple(
-                tui_view.snapshot_of(belief, session.tool, at=at, timings=self._timings)
-                for at, belief in entries
+                tui_view.snapshot_of(state, session.tool, at=at, timings=self._timings)
+                for at, state in entries
             ),
         )
 
     async def note_prompt(self, payload: SubmitPromptPayload) -> wire.TerminalState:
-        """Take note that somebody gave the agent a prompt by another way.
+        """Record a prompt that reached the agent outside this gateway.
 
         Raises:
-            NoTui: The agent is headless.
+            InvalidInput: The agent is headless (`no_tui`).
         """
-        self.require()
-        self._note()
-        return self._state()
+        self.require_tui()
+        self._record_prompt()
+        return self._terminal_state()
 
-    async def noting(self, prompt: Prompt, give: Callable[[], Awaitable[None]]) -> None:
-        """Let *give* type *prompt*, and note it. What turns out not to have been typed is not noted."""
+    async def track_prompt(self, prompt: Prompt, deliver: Callable[[], Awaitable[None]]) -> None:
+        """Record *prompt* and call *give* to type it. On `AgentBusy` the record is withdrawn."""
         if self._adapter.is_headless or prompt.text.strip() in _CONTEXT_COMMANDS:
-            await give()
+            await deliver()
             return
-        # What ended before must not be taken for the end of this prompt.
-        await self.look()
-        self._note()
+        # An earlier turn's end must not count as the end of this prompt.
+        await self.refresh()
+        self._record_prompt()
         try:
-            await give()
+            await deliver()
         except AgentBusy:
-            self._withdraw()
+            self._withdraw_prompt()
             raise
-        await self.look()
+        await self.refresh()
 
-    def _note(self) -> None:
+    def _record_prompt(self) -> None:
         at = self._now()
-        before, self._belief = self._belief, tracker.note(self._belief, at=at)
-        self._history.append((at, self._belief))
-        self._tell(before)
+        before, self._current = self._current, tracker.note_prompt(self._current, at=at)
+        self._history.append((at, self._current))
+        self._notify(before)
 
-    def _withdraw(self) -> None:
-        self._believe(
-            tracker.withdraw(self._belief, at=self._now(), timings=self._timings, testimony=self._testimony)
+    def _withdraw_prompt(self) -> None:
+        self._update(
+            tracker.withdraw_prompt(self._current, at=self._now(), timings=self._timings, rules=self._rules)
         )
 
-    def _believe(self, belief: Belief) -> None:
-        is_news = belief.facts != self._belief.facts or not self._history
-        before, self._belief = self._belief, belief
-        if is_news:
-            self._history.append((self._now(), belief))
-        self._tell(before)
+    def _update(self, state: TuiState) -> None:
+        has_changed = state.facts != self._current.facts or not self._history
+        before, self._current = self._current, state
+        if has_changed:
+            self._history.append((self._now(), state))
+        self._notify(before)
 
-    def _tell(self, before: Belief) -> None:
-        self.story.tell(before, self._belief)
-        self._plan()
+    def _notify(self, before: TuiState) -> None:
+        self.events.record(before, self._current)
+        self._schedule()
         for listener in tuple(self._listeners):
-            listener(self._belief)
+            listener(self._current)
 
-    def _plan(self) -> None:
-        """Look at the belief again when time alone may change it, and not before."""
+    def _schedule(self) -> None:
+        """Schedule the next observation for when time alone may change the state."""
         self.close()
         now = self._now()
-        due_at = tracker.next_at(self._belief, at=now, timings=self._timings)
+        due_at = tracker.next_at(self._current, at=now, timings=self._timings)
         if due_at is None:
             self._timer = None
             return
-        delay = max((due_at - now).total_seconds(), _LEAST_DELAY_SECONDS)
-        self._timer = asyncio.get_running_loop().call_later(delay, self.seen)
+        delay = max((due_at - now).total_seconds(), _MIN_DELAY_SECONDS)
+        self._timer = asyncio.get_running_loop().call_later(delay, self.observe)
 
-    def _state(self) -> wire.TerminalState:
-        return tui_view.state_of(self._belief, self._session, at=self._now(), timings=self._timings)
+    def _terminal_state(self) -> wire.TerminalState:
+        return tui_view.state_of(self._current, self._session, at=self._now(), timings=self._timings)
 
-    def require(self) -> None:
-        """Return when the agent is a TUI.
+    def require_tui(self) -> None:
+        """Check that the agent is a TUI.
 
         Raises:
-            NoTui: It is headless.
+            InvalidInput: It is headless (`no_tui`).
         """
         if self._adapter.is_headless:
-            raise NoTui
+            raise InvalidInput(
+                "this agent is headless and has no TUI; /v1/control/headless/state shows it", code="no_tui"
+            )
 
     @cached_property
     def _session(self) -> wire.TrackedSession:
@@ -239,10 +232,10 @@ class TuiControl:
         )
 
 
-def _about_pack(tool: str, version: str | None) -> str | None:
-    """What is to be said of the pack that reads the screens; None: it was made for this version."""
+def _pack_note(tool: str, version: str | None) -> str | None:
+    """Note about the screen pack in use; None when it was made for this version."""
     try:
         served = catalog.pack_for(tool, version)
     except catalog.NoPack:
         return None
-    return served.sentence if served.is_nearest else None
+    return served.description if served.is_nearest else None

@@ -1,63 +1,63 @@
-"""What a TUI's belief tells the journal as it changes."""
+"""Writes changes of a TUI's inferred state to the journal."""
 
 from typing import Any, Protocol
 
 from posthouse.support import clock
 from posthouse.tracking import drift
-from posthouse.tracking.tracker import Belief
+from posthouse.tracking.tracker import TuiState
 
 #: Labels of a dialog repeat commands, which may be long.
 _MAX_LABEL = 80
 _MAX_CHOICES = 20
 
 
-class Journal(Protocol):
-    """Where events are told."""
+class EventSink(Protocol):
+    """Accepts events."""
 
     def add(self, kind: str, /, **fields: object) -> None: ...
 
 
-class TuiStory:
-    """Tells changes once, in the order in which they came."""
+class TuiEventWriter:
+    """Writes each change once, in order."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: EventSink) -> None:
         self._journal = journal
         #: How often the drift alarm was raised.
-        self.alarms = 0
+        self.drift_alerts = 0
 
-    def tell(self, before: Belief, now: Belief) -> None:
-        """Tell how *now* differs from *before*."""
-        if _essence(before) != _essence(now):
-            self._journal.add("tui_state", **_state(before, now))
-        if now.verdict.state == "blocked" and _dialog(before) != _dialog(now):
-            self._journal.add("dialog_opened", dialog=now.verdict.dialog, choices=labels_of(now))
-        if drift.is_lasting(now.verdict) and not drift.is_lasting(before.verdict):
-            self._tell_disagreement(now)
-        if now.drift.alarmed_at != before.drift.alarmed_at:
-            self.alarms += 1
-            self._journal.add("tui_drift", disagreements=now.drift.count, detail=now.drift.words)
+    def record(self, before: TuiState, now: TuiState) -> None:
+        """Write the events for the change from *before* to *now*."""
+        if _event_key(before) != _event_key(now):
+            self._journal.add("tui_state", **_state_fields(before, now))
+        if now.inferred.state == "blocked" and _dialog_key(before) != _dialog_key(now):
+            self._journal.add("dialog_opened", dialog=now.inferred.dialog, choices=labels_of(now))
+        if drift.is_lasting(now.inferred) and not drift.is_lasting(before.inferred):
+            self._record_disagreement(now)
+        if now.drift.alerted_at != before.drift.alerted_at:
+            self.drift_alerts += 1
+            self._journal.add("tui_drift", disagreements=now.drift.count, detail=now.drift.message)
 
-    def _tell_disagreement(self, now: Belief) -> None:
-        found = now.verdict.disagreement
+    def _record_disagreement(self, now: TuiState) -> None:
+        found = now.inferred.disagreement
         assert found is not None
         self._journal.add(
             "tui_disagreement",
             between=list(found.between),
-            detail=found.words,
-            evidence={source: one.says for source, one in now.evidence.items()},
+            detail=found.message,
+            evidence={source: one.value for source, one in now.evidence.items()},
         )
 
 
-def labels_of(belief: Belief) -> list[str]:
-    """What the open dialog offers, in order, each cut to a line's length."""
-    return [one.label[:_MAX_LABEL] for one in belief.verdict.choices[:_MAX_CHOICES]]
+def labels_of(state: TuiState) -> list[str]:
+    """Choices of the open dialog, in order, each truncated to 80 characters."""
+    return [one.label[:_MAX_LABEL] for one in state.inferred.choices[:_MAX_CHOICES]]
 
 
-def _state(before: Belief, now: Belief) -> dict[str, Any]:
-    verdict = now.verdict
+def _state_fields(before: TuiState, now: TuiState) -> dict[str, Any]:
+    verdict = now.inferred
     return {
         "state": verdict.state,
-        "previous": before.verdict.state,
+        "previous": before.inferred.state,
         "outcome": now.outcome,
         "error_kind": now.error_kind,
         "dialog": verdict.dialog,
@@ -67,19 +67,19 @@ def _state(before: Belief, now: Belief) -> dict[str, Any]:
     }
 
 
-def _essence(belief: Belief) -> tuple[object, ...]:
-    """What has to change before it is told. A retry counts its seconds: that it retries is told once."""
-    verdict = belief.verdict
+def _event_key(state: TuiState) -> tuple[object, ...]:
+    """A `tui_state` event is written when this changes. A retry countdown counts as one state."""
+    verdict = state.inferred
     is_detailed = bool(verdict.detail)
     return (
         verdict.state,
-        belief.outcome,
-        belief.error_kind,
+        state.outcome,
+        state.error_kind,
         verdict.dialog,
         verdict.resets_at,
         is_detailed,
     )
 
 
-def _dialog(belief: Belief) -> tuple[object, ...]:
-    return belief.verdict.state, belief.verdict.dialog, tuple(labels_of(belief))
+def _dialog_key(state: TuiState) -> tuple[object, ...]:
+    return state.inferred.state, state.inferred.dialog, tuple(labels_of(state))

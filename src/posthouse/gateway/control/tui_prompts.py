@@ -1,4 +1,4 @@
-"""Direct prompts for a TUI: typed when it stands ready, and confirmed."""
+"""Direct prompts for a TUI: typed when it is ready, and confirmed."""
 
 import asyncio
 
@@ -6,85 +6,93 @@ from posthouse import tools
 from posthouse.agent.adapter import Prompt, PromptFailed
 from posthouse.contracts import gateway_control_http as wire
 from posthouse.errors import PosthouseError
-from posthouse.gateway.context import Surroundings
+from posthouse.gateway.context import GatewayContext
 from posthouse.gateway.control import preparation
-from posthouse.gateway.control.in_flight import Flight, InFlight
+from posthouse.gateway.control.in_flight import InFlightPrompt, InFlightPrompts
 from posthouse.gateway.control.prompt_responses import (
     UNCONFIRMED,
-    Answer,
     Dispatched,
-    refused,
+    PromptResponse,
+    accepted,
+    refusal,
     require_idle,
-    sent,
 )
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.slot import SlotTaken
-from posthouse.queue import Key
+from posthouse.queue import IdempotencyKey
 from posthouse.support import clock
-from posthouse.tracking.tracker import Belief
+from posthouse.tracking.tracker import TuiState
 
 _SLOT_SECONDS = 2.0
 
-Outcome = asyncio.Future[PosthouseError | None]
+DeliveryResult = asyncio.Future[PosthouseError | None]
 
 
-class TypedPrompts:
-    """Types direct prompts, one after the other."""
+class TuiPrompts:
+    """Types direct prompts, one at a time."""
 
-    def __init__(self, gateway: Surroundings, in_flight: InFlight, tui: TuiControl) -> None:
+    def __init__(self, gateway: GatewayContext, in_flight: InFlightPrompts, tui: TuiControl) -> None:
         self._gateway = gateway
         self._in_flight = in_flight
         self._tui = tui
 
-    async def type(self, order: wire.ControlPrompt, key: Key | None, *, deadline: float) -> Dispatched:
-        """Give the TUI a prompt, and answer when it took it, at the latest at *deadline*.
+    async def submit(
+        self, order: wire.ControlPrompt, key: IdempotencyKey | None, *, deadline: float
+    ) -> Dispatched:
+        """Give the TUI a prompt; return when it is confirmed, at the latest at *deadline*.
 
         Raises:
-            Structured: It was refused, or nothing proves that the TUI took it.
+            StructuredError: It was refused or its submission is unconfirmed.
         """
         _check(order)
         if order.policy != "always":
             await self._require_ready(order)
-        outcome: Outcome = asyncio.get_running_loop().create_future()
+        outcome: DeliveryResult = asyncio.get_running_loop().create_future()
         prompt = Prompt(text=order.prompt)
-        flight = await self._in_flight.begin(prompt, {"prompt": order.prompt}, key)
-        self._gateway.spawn(self._see_through(order, flight, outcome))
+        in_flight = await self._in_flight.begin(prompt, {"prompt": order.prompt}, key)
+        self._gateway.spawn(self._run(order, in_flight, outcome))
         left = max(deadline - asyncio.get_running_loop().time(), 0.0)
         await asyncio.wait({outcome}, timeout=left)
-        answer = _answer(order, flight, outcome.result()) if outcome.done() else sent(order, UNCONFIRMED)
-        return Dispatched(request_id=flight.request_id, answer=answer)
+        answer = (
+            _response(order, in_flight, outcome.result()) if outcome.done() else accepted(order, UNCONFIRMED)
+        )
+        return Dispatched(request_id=in_flight.request_id, response=answer)
 
     async def _require_ready(self, order: wire.ControlPrompt) -> None:
-        """Return when the TUI has stood ready for long enough, or, where that will do, holds no input yet."""
+        """Return when the TUI is stable and ready, or, under `if_no_pending`, can queue the prompt."""
         require_idle(order, self._gateway.status())
-        belief = await self._tui.look()
-        if order.policy == "if_no_pending" and _takes_into_its_queue(belief):
+        state = await self._tui.refresh()
+        if order.policy == "if_no_pending" and _can_queue(state):
             return
-        _require_promptable(order, belief)
+        _require_promptable(order, state)
         if (left := self._tui.seconds_to_stability()) > 0:
             await asyncio.sleep(left)
-            _require_promptable(order, await self._tui.look())
+            _require_promptable(order, await self._tui.refresh())
             if self._tui.seconds_to_stability() > 0:
-                raise refused(order, "not_ready", "the TUI does not stand still; try again in a moment")
-        # Again, because others were let in meanwhile.
+                raise refusal(order, "not_ready", "the TUI is not stable; try again in a moment")
+        # Again: other work may have started during the wait.
         require_idle(order, self._gateway.status())
 
-    async def _see_through(self, order: wire.ControlPrompt, flight: Flight, outcome: Outcome) -> None:
+    async def _run(
+        self, order: wire.ControlPrompt, in_flight: InFlightPrompt, outcome: DeliveryResult
+    ) -> None:
         error: PosthouseError | None = PromptFailed("the gateway was stopped")
         try:
-            error = await self._in_flight.see_through(flight, self._give(order, flight))
+            error = await self._in_flight.run_to_end(in_flight, self._deliver(order, in_flight))
         finally:
             outcome.set_result(error)
 
-    async def _give(self, order: wire.ControlPrompt, flight: Flight) -> None:
+    async def _deliver(self, order: wire.ControlPrompt, in_flight: InFlightPrompt) -> None:
         is_forced = order.policy == "always"
-        # Whether it works was looked at already; a TUI that does may take this one into its own queue.
+        # `_require_ready` has checked the policy; a working TUI may put the prompt into its own queue.
         while_busy = order.policy != "ready_only"
         async with self._gateway.slot.work("a direct prompt", within_seconds=_SLOT_SECONDS):
-            self._gateway.changed()
+            self._gateway.notify_changed()
             if order.chat_session is not None:
                 await self._reset()
-            await self._tui.noting(flight.prompt, lambda: self._in_flight.give(flight, while_busy=while_busy))
+            await self._tui.track_prompt(
+                in_flight.prompt, lambda: self._in_flight.deliver(in_flight, while_busy=while_busy)
+            )
         self._gateway.journal.add(
             "control_prompt_submitted",
             forced=is_forced,
@@ -92,42 +100,46 @@ class TypedPrompts:
         )
 
     async def _reset(self) -> None:
-        """Start a fresh conversation in the TUI, and wait until it stands ready for the prompt."""
+        """Start a new conversation in the TUI and wait until it is ready for the prompt."""
         command = tools.load(self._gateway.attach.backend_metadata.tool).reset_command
         await preparation.run_command(command, self._gateway, self._tui)
 
 
 def _check(order: wire.ControlPrompt) -> None:
-    """Refuse what no TUI can do."""
+    """Refuse options that a TUI does not support."""
     if order.chat_session is not None and order.chat_session.mode != "new":
-        words = f"chat_session mode {order.chat_session.mode} is for headless agents; a TUI knows only new"
-        raise refused(order, "invalid_chat_session", words)
+        message = (
+            f"chat_session mode {order.chat_session.mode} is for headless agents; a TUI supports only new"
+        )
+        raise refusal(order, "invalid_chat_session", message)
     if order.execution is not None:
-        raise refused(order, "invalid_execution", "execution is for headless agents; this one is a TUI")
+        raise refusal(order, "invalid_execution", "execution is for headless agents; this one is a TUI")
 
 
-def _takes_into_its_queue(belief: Belief) -> bool:
-    """Whether it works, with an empty composer and nothing waiting."""
-    surface = None if belief.sight is None else belief.sight.surface
-    return belief.verdict.state == "active" and surface is not None and surface.composer == ""
+def _can_queue(state: TuiState) -> bool:
+    """Whether the TUI is working and its composer is empty."""
+    surface = None if state.observation is None else state.observation.surface
+    return state.inferred.state == "active" and surface is not None and surface.composer == ""
 
 
-def _require_promptable(order: wire.ControlPrompt, belief: Belief) -> None:
-    if preparation.is_promptable(belief):
+def _require_promptable(order: wire.ControlPrompt, state: TuiState) -> None:
+    if preparation.is_promptable(state):
         return
-    facts = belief.surface
-    raise refused(
+    facts = state.surface
+    raise refusal(
         order,
         "not_ready",
         "Gateway prompt rejected because the TUI is not submit-ready: "
-        f"turn {belief.turn.phase}, accepting input {facts.accepting}, draft {facts.editing}, "
+        f"turn {state.turn.phase}, accepting input {facts.accepting}, draft {facts.editing}, "
         f"ready posture {facts.posture}.",
     )
 
 
-def _answer(order: wire.ControlPrompt, flight: Flight, error: PosthouseError | None) -> Answer:
+def _response(
+    order: wire.ControlPrompt, in_flight: InFlightPrompt, error: PosthouseError | None
+) -> PromptResponse:
     if isinstance(error, SlotTaken):
-        raise refused(order, "not_ready", str(error), request_id=flight.request_id) from error
+        raise refusal(order, "not_ready", str(error), request_id=in_flight.request_id) from error
     if error is not None:
-        raise refused(order, "dispatch_failed", str(error), request_id=flight.request_id) from error
-    return sent(order)
+        raise refusal(order, "dispatch_failed", str(error), request_id=in_flight.request_id) from error
+    return accepted(order)

@@ -1,8 +1,8 @@
-"""Many gateways in one process, each with its own port, files, log and queue as if it had its own process.
+"""Many gateways in one process, each with its own port, files, log and queue.
 
-Owns `<runtime root>/gateway-host/`: lock, control socket, log, and the roll of what it serves; there is one
-host for one runtime root. `calling` is what attach and detach use, `python -m posthouse.gateway.host` is the
-process, and `keeper` starts it again when it dies.
+Owns `<runtime root>/gateway-host/`: lock, control socket, log, and the registry of hosted gateways. There is
+one host per runtime root. Attach and detach use `gateway_lifecycle.host_client`; the process is
+`python -m posthouse.gateway.host`, and `keeper` restarts it when it dies.
 
-Nothing is imported here: `calling` is on the way of the command line.
+This module imports nothing, so that importing the package stays cheap.
 """

@@ -1,1 +1,1 @@
-"""The gateway's HTTP edge: who may come in, what a connection may ask, routes, the OpenAPI document."""
+"""The gateway's HTTP API: access control, routes and the OpenAPI document."""

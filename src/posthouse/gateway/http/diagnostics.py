@@ -1,4 +1,4 @@
-"""What the diagnostic log says of HTTP and of the running log: routes and outcomes, never contents."""
+"""Diagnostic log entries about HTTP and the running log: routes and outcomes, never contents."""
 
 import logging
 import time
@@ -10,18 +10,18 @@ from posthouse.errors import PosthouseError
 from posthouse.gateway.diagnostics import Diagnostics, Level, NoDiagnostics
 from posthouse.support.process_log import OWN_FIELDS
 
-#: Of the problems of a body; the rest adds nothing.
-_MAX_TOLD = 10
+#: Logged problems of one request body.
+_MAX_PROBLEMS = 10
 _MAX_NAME = 64
 
 
-def watched(app: ASGIApp, diagnostics: Diagnostics) -> ASGIApp:
-    """*app*, with every answer noted if anybody wants that; otherwise it costs nothing."""
-    return app if isinstance(diagnostics, NoDiagnostics) else Completions(app, diagnostics)
+def with_completion_log(app: ASGIApp, diagnostics: Diagnostics) -> ASGIApp:
+    """*app*, wrapped in a `CompletionLog` only if the diagnostic log is on."""
+    return app if isinstance(diagnostics, NoDiagnostics) else CompletionLog(app, diagnostics)
 
 
-class Completions:
-    """Notes how each request ended."""
+class CompletionLog:
+    """Writes the status and the duration of each request to the diagnostic log."""
 
     def __init__(self, app: ASGIApp, diagnostics: Diagnostics) -> None:
         self._app = app
@@ -31,23 +31,23 @@ class Completions:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = time.monotonic()
+        started_at = time.monotonic()
         status = 0
 
-        async def noting(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, noting)
+            await self._app(scope, receive, send_and_note)
         finally:
-            milliseconds = round((time.monotonic() - begun) * 1000, 3)
+            milliseconds = round((time.monotonic() - started_at) * 1000, 3)
             self._note(scope, status, milliseconds)
 
     def _note(self, scope: Scope, status: int, milliseconds: float) -> None:
-        # A refusal of 4xx is the caller's affair; only our own failures are worth a warning.
+        # A 4xx is the caller's error; only our own failures are logged as errors.
         level: Level = "error" if status >= 500 or status == 0 else "info"
         method, path = scope["method"], str(scope["path"])[:_MAX_NAME]
         self._diagnostics.note(
@@ -62,11 +62,11 @@ class Completions:
 
 
 def note_invalid(diagnostics: Diagnostics, scope: Scope, problems: list[dict[str, Any]]) -> None:
-    """Note that a body was refused before its route saw it: which fields, not what was in them."""
+    """Log the invalid fields of a request body, without their values."""
     method, path = scope["method"], str(scope["path"])[:_MAX_NAME]
-    told = [
+    reported = [
         {"type": str(one["type"]), "loc": [str(part)[:_MAX_NAME] for part in one["loc"]]}
-        for one in problems[:_MAX_TOLD]
+        for one in problems[:_MAX_PROBLEMS]
     ]
     diagnostics.note(
         "warning",
@@ -75,12 +75,12 @@ def note_invalid(diagnostics: Diagnostics, scope: Scope, problems: list[dict[str
         method=method,
         path=path,
         problem_count=len(problems),
-        problems=told,
+        problems=reported,
     )
 
 
 def note_refused(diagnostics: Diagnostics, scope: Scope, error: PosthouseError) -> None:
-    """Note that a route said no: by the refusal's stable word, for its message may repeat what was asked."""
+    """Log the error code of a refused request; the message may repeat parts of the request."""
     method, path = scope["method"], str(scope["path"])[:_MAX_NAME]
     code = getattr(getattr(error, "detail", None), "error_code", error.code)
     diagnostics.note(
@@ -94,7 +94,7 @@ def note_refused(diagnostics: Diagnostics, scope: Scope, error: PosthouseError) 
 
 
 class LogWarnings(logging.Handler):
-    """Notes every warning and error of the running log."""
+    """Copies every warning and error of the running log."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         super().__init__(level=logging.WARNING)

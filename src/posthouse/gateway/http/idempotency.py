@@ -1,29 +1,29 @@
-"""The `Idempotency-Key` header, as it came."""
+"""Reads the `Idempotency-Key` header."""
 
 import re
 
 from posthouse.queue import MAX_KEY_LENGTH
 from posthouse.web.error_responses import InvalidBody, problem
-from posthouse.web.route import Addressed
+from posthouse.web.route import RouteInput
 
 _NAME = "idempotency-key"
 _VISIBLE = re.compile(r"[\x21-\x7e]+\Z")
-HEARD = {
-    _NAME: "A repeat under the same key, within a day, gets the first answer and does nothing; "
-    "another body under it is refused."
+HEADERS = {
+    _NAME: "A repeat with the same key within a day returns the first response and does nothing else; "
+    "a different body with the same key is refused."
 }
 
 
-def named(asked: Addressed) -> str | None:
-    """The key that the caller gave; None without one.
+def key_name(http: RouteInput) -> str | None:
+    """The caller's idempotency key; None without one.
 
     Raises:
         InvalidBody: It is blank, too long, or not made of visible ASCII characters.
     """
-    name = asked.headers.get(_NAME)
-    if name is None:
+    key = http.headers.get(_NAME)
+    if key is None:
         return None
-    if len(name) > MAX_KEY_LENGTH or not _VISIBLE.match(name):
-        told = f"Give 1 to {MAX_KEY_LENGTH} visible ASCII characters"
-        raise InvalidBody([problem("idempotency_key", ["header", _NAME], told, name[:MAX_KEY_LENGTH])])
-    return name
+    if len(key) > MAX_KEY_LENGTH or not _VISIBLE.match(key):
+        message = f"Must be 1 to {MAX_KEY_LENGTH} visible ASCII characters"
+        raise InvalidBody([problem("idempotency_key", ["header", _NAME], message, key[:MAX_KEY_LENGTH])])
+    return key

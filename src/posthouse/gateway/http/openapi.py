@@ -17,7 +17,7 @@ def document() -> dict[str, Any]:
 
 
 def render() -> str:
-    """The document as it is committed."""
+    """The text of the committed document."""
     return openapi.render(_TITLE, ROUTES)
 
 

@@ -1,4 +1,4 @@
-"""The routes for operators of a gateway."""
+"""Routes for operators of a gateway."""
 
 from posthouse.contracts.gateway_operations_http import Readiness
 from posthouse.web import operators
@@ -13,7 +13,7 @@ def _document() -> Document:
 
 ROUTES = operators.routes(
     Readiness,
-    question="Would a prompt be accepted now?",
-    otherwise="A prompt would not be accepted now.",
+    ready_summary="Would a prompt be accepted now?",
+    unready_reason="A prompt would not be accepted now.",
     document=_document,
 )

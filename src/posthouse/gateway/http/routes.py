@@ -1,4 +1,4 @@
-"""Every route of the gateway, in one table: the app is built from it and so is the OpenAPI document."""
+"""The route table of the gateway: the source of the app and of the OpenAPI document."""
 
 from pydantic import TypeAdapter
 from starlette.responses import Response
@@ -13,7 +13,7 @@ from posthouse.gateway.receipts import routes as receipt_routes
 from posthouse.gateway.receipts.idempotency import key_of
 from posthouse.gateway.reminders import routes as reminder_routes
 from posthouse.gateway.service import Gateway
-from posthouse.web.route import Addressed, Route
+from posthouse.web.route import Route, RouteInput
 
 
 async def health(gateway: Gateway, _: None) -> wire.Health:
@@ -24,9 +24,9 @@ async def status(gateway: Gateway, _: None) -> wire.GatewayStatus:
     return gateway.status()
 
 
-async def submit(gateway: Gateway, asked: Addressed) -> Response:
-    request: wire.SubmitPromptRequest | wire.InterruptRequest = asked.body
-    key = key_of(idempotency.named(asked), _REQUESTS, request)
+async def submit(gateway: Gateway, http: RouteInput) -> Response:
+    request: wire.SubmitPromptRequest | wire.InterruptRequest = http.body
+    key = key_of(idempotency.key_name(http), _REQUESTS, request)
     accepted = await gateway.submit(request, key=key)
     headers = {"Location": f"{_REQUESTS}/{accepted.request_id}"}
     return Response(accepted.model_dump_json(), 202, headers, media_type="application/json")
@@ -42,43 +42,43 @@ ROUTES = (
     Route(
         method="GET",
         path="/health",
-        summary="Is this gateway alive? Says nothing about its agent.",
+        summary="Check that the gateway is alive, regardless of its agent.",
         handler=health,
         response=wire.Health,
     ),
     Route(
         method="GET",
         path="/v1/status",
-        summary="How the gateway, its agent and its queue are.",
+        summary="Status of the gateway, its agent and its queue.",
         handler=status,
         response=wire.GatewayStatus,
     ),
     Route(
         method="POST",
         path=_REQUESTS,
-        summary="Accept a request. The answer means that it is on disk.",
+        summary="Accept a request. It is on disk when the response is sent.",
         handler=submit,
         request=TypeAdapter(wire.Request),
-        headers=idempotency.HEARD,
-        gives={"Location": "Where to ask what becomes of it."},
+        headers=idempotency.HEADERS,
+        response_headers={"Location": "Where to ask what becomes of it."},
         response=wire.AcceptedRequest,
         success=202,
         refusals={
-            409: "The agent was replaced; somebody has to decide what becomes of its work.",
-            429: "Too many requests wait already.",
-            503: "The agent is not available, or the disk refused.",
+            409: "The agent was replaced; its queued work needs a reconciliation decision.",
+            429: "The queue is full.",
+            503: "The agent is not available, or a disk write failed.",
         },
     ),
     Route(
         method="POST",
         path="/v1/reconciliation",
-        summary="Decide whether an agent that was replaced gets the work that waited for the old one.",
+        summary="Decide whether a new agent instance gets the work queued for the old one.",
         handler=reconcile,
         request=TypeAdapter(wire.ReconciliationRequest),
         response=wire.ReconciliationResult,
         refusals={
-            409: "There is nothing to decide, or the agent was replaced once more.",
-            503: "The disk refused; nothing is decided.",
+            409: "There is nothing to decide, or the agent was replaced again.",
+            503: "A disk write failed; nothing is decided.",
         },
     ),
     *receipt_routes.ROUTES,

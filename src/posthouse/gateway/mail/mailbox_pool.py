@@ -1,7 +1,7 @@
-"""Where mail is asked for inside one gateway: which mailbox it is, and threads that wait for storage.
+"""Runs mailbox operations of one gateway in a bounded thread pool.
 
-Nothing here waits for the execution slot, and nothing waits on the loop: a disk that hangs keeps a few
-threads, and everybody else is served.
+Operations wait neither for the execution slot nor on the event loop: a hanging disk blocks a few threads
+and nothing else.
 """
 
 import threading
@@ -12,89 +12,91 @@ from typing import TypeVar
 from posthouse.contracts.manifest import Mailbox
 from posthouse.errors import InvalidInput, PosthouseError
 from posthouse.gateway.diagnostics import Diagnostics
-from posthouse.gateway.mail.facade import Facade
-from posthouse.mailbox import MailTrouble, Transport
+from posthouse.gateway.mail.facade import MailFacade
+from posthouse.mailbox import MailTransportError, Transport
 from posthouse.sessions import session as sessions
-from posthouse.support.threads import Threads, TookTooLong
+from posthouse.support.threads import BoundedThreads, TookTooLong
 
 T = TypeVar("T")
 Opener = Callable[[Mailbox], Transport]
 
-_AT_ONCE = 4
-_WAITING = 64
+_MAX_CONCURRENT = 4
+_MAX_WAITING = 64
 _STORAGE_SECONDS = 20.0
 
 
 class NoMailbox(InvalidInput):
-    """The session has no mailbox that can be used."""
+    """The session has no usable mailbox."""
 
     code = "no_mailbox"
 
 
-class MailDesk:
-    """The mailbox of one session, as its manifest names it at each question."""
+class MailboxPool:
+    """The mailbox of one session; the manifest is read again for each operation."""
 
     def __init__(self, manifest_path: Path | None, *, opener: Opener, diagnostics: Diagnostics) -> None:
         self._manifest_path = manifest_path
         self._opener = opener
         self._diagnostics = diagnostics
-        self._threads = Threads(at_once=_AT_ONCE, waiting=_WAITING, name="the mailbox")
-        self._opening = threading.Lock()
-        self._open: Facade | None = None
+        self._threads = BoundedThreads(
+            max_running=_MAX_CONCURRENT, max_waiting=_MAX_WAITING, name="the mailbox"
+        )
+        self._open_lock = threading.Lock()
+        self._facade: MailFacade | None = None
 
-    async def ask(self, operation: str, work: Callable[[Facade], T]) -> T:
-        """What *work* makes of the mailbox, in a thread.
+    async def run(self, operation: str, work: Callable[[MailFacade], T]) -> T:
+        """Run *work* on the mailbox in a thread and return its result.
 
         Raises:
             NoMailbox: The session is bound to none, or its manifest can't be read.
-            MailTrouble: Storage failed, or did not answer in time; what was asked may still happen.
-            TooMuchWaits: Too many already wait for storage.
-            Whatever the transport refuses with.
+            MailTransportError: Storage failed or timed out; the operation may still complete.
+            Unavailable: Too many calls wait for storage.
+            PosthouseError: The transport refused.
         """
         self._diagnostics.note("info", "gateway.mailbox_operation_started", operation=operation)
         try:
             answer = await self._threads.run(lambda: work(self.facade()), within_seconds=_STORAGE_SECONDS)
         except TookTooLong as error:
-            self._failed(operation, error)
-            raise MailTrouble(f"{error}; what was asked may still happen") from error
+            self._note_failure(operation, error)
+            raise MailTransportError(f"{error}; the operation may still complete") from error
         except PosthouseError as error:
-            self._failed(operation, error)
+            self._note_failure(operation, error)
             raise
         self._diagnostics.note("info", "gateway.mailbox_operation_succeeded", operation=operation)
         return answer
 
-    def facade(self) -> Facade:
-        """The mailbox that the manifest names now. Blocks.
+    def facade(self) -> MailFacade:
+        """The mailbox that the manifest names now, opened if needed. Blocks.
 
         Raises:
-            NoMailbox: It names none.
-            Whatever opening it refuses with.
+            NoMailbox: The manifest names none.
+            PosthouseError: It can't be opened.
         """
         binding = self._binding()
-        with self._opening:
-            if self._open is None or self._open.binding != binding:
+        with self._open_lock:
+            if self._facade is None or self._facade.binding != binding:
                 self.close()
-                self._open = Facade(binding, self._opener(binding))
-            return self._open
+                self._facade = MailFacade(binding, self._opener(binding))
+            return self._facade
 
     def close(self) -> None:
-        """Let go of the mailbox. A later question opens it again."""
-        if self._open is not None:
-            self._open.transport.close()
-            self._open = None
+        """Close the mailbox. A later operation opens it again."""
+        if self._facade is not None:
+            self._facade.transport.close()
+            self._facade = None
 
     def _binding(self) -> Mailbox:
         if self._manifest_path is None:
-            raise NoMailbox("the session names no manifest, and so no mailbox")
+            raise NoMailbox("the session has no manifest, so its mailbox is unknown")
         try:
             binding = sessions.read(self._manifest_path).manifest.launch_plan.mailbox
         except PosthouseError as error:
-            raise NoMailbox(f"the session's mailbox is not known: {error}") from error
+            raise NoMailbox(f"the session's mailbox is unknown: {error}") from error
         if binding is None:
             raise NoMailbox("this agent has no mailbox; give it one with `agents single … mailbox register`")
         return binding
 
-    def _failed(self, operation: str, error: PosthouseError) -> None:
+    def _note_failure(self, operation: str, error: PosthouseError) -> None:
         self._diagnostics.note(
             "warning",
             "gateway.mailbox_operation_failed",

@@ -1,13 +1,22 @@
-"""What is asked over HTTP, in the words of the mailbox. Pure."""
+"""Converts HTTP requests into values of the mailbox package. Pure."""
 
 from pathlib import Path
 
 from posthouse.contracts import gateway_mail_http as wire
-from posthouse.mailbox import Answer, Draft, Enclosure, Filter, Flags, Note, NotifyAuth, NotifyBlock
+from posthouse.mailbox import (
+    Draft,
+    Flags,
+    MailFilter,
+    NotifyAuth,
+    NotifyBlock,
+    OperatorNote,
+    OutgoingAttachment,
+    ReplyDraft,
+)
 
 
-def filter_of(asked: wire.ListMail) -> Filter:
-    return Filter(
+def filter_of(asked: wire.ListMail) -> MailFilter:
+    return MailFilter(
         box=asked.box,
         read_state=asked.read_state,
         answered_state=asked.answered_state,
@@ -30,8 +39,8 @@ def draft_of(asked: wire.SendMail) -> Draft:
     )
 
 
-def note_of(asked: wire.PostMail) -> Note:
-    return Note(
+def note_of(asked: wire.PostMail) -> OperatorNote:
+    return OperatorNote(
         subject=asked.subject,
         body=asked.body_content,
         reply_policy=asked.reply_policy,
@@ -41,8 +50,8 @@ def note_of(asked: wire.PostMail) -> Note:
     )
 
 
-def answer_of(asked: wire.ReplyMail) -> Answer:
-    return Answer(
+def answer_of(asked: wire.ReplyMail) -> ReplyDraft:
+    return ReplyDraft(
         message_ref=asked.message_ref,
         body=asked.body_content,
         enclosures=_enclosures(asked.attachments),
@@ -55,8 +64,8 @@ def flags_of(asked: wire.MarkMail) -> Flags:
     return Flags(read=asked.read, answered=asked.answered, archived=asked.archived)
 
 
-def _enclosures(asked: list[wire.AttachmentRequest]) -> tuple[Enclosure, ...]:
-    return tuple(Enclosure(path=Path(one.path), label=one.label) for one in asked)
+def _enclosures(asked: list[wire.AttachmentRequest]) -> tuple[OutgoingAttachment, ...]:
+    return tuple(OutgoingAttachment(path=Path(one.path), label=one.label) for one in asked)
 
 
 def _block(asked: wire.NotifyBlock | None) -> NotifyBlock | None:

@@ -1,26 +1,26 @@
-"""Everything about mail inside one gateway, put together."""
+"""The mail components of one gateway: mailbox, poller, scheduler and notifier."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from posthouse.contracts.gateway_mail_http import MailAction
-from posthouse.gateway.context import Surroundings
+from posthouse.gateway.context import GatewayContext
 from posthouse.gateway.control.tui import TuiControl
 from posthouse.gateway.diagnostics import Diagnostics
-from posthouse.gateway.mail.mailbox_pool import MailDesk, Opener
+from posthouse.gateway.mail.mailbox_pool import MailboxPool, Opener
 from posthouse.gateway.mail.notifier import readiness
-from posthouse.gateway.mail.notifier.poller import Poller
-from posthouse.gateway.mail.notifier.scheduler import NotifierClock
-from posthouse.gateway.mail.notifier.service import Notifier
+from posthouse.gateway.mail.notifier.poller import MailPoller
+from posthouse.gateway.mail.notifier.scheduler import NotifierScheduler
+from posthouse.gateway.mail.notifier.service import MailNotifier
 from posthouse.gateway.status import Binding
 
 
-class MailOffice:
-    """The mail of one agent: asked for at the desk, announced by the notifier."""
+class MailService:
+    """The mail of one agent."""
 
     def __init__(
         self,
-        gateway: Surroundings,
+        gateway: GatewayContext,
         tui: TuiControl,
         *,
         binding: Binding,
@@ -31,38 +31,38 @@ class MailOffice:
     ) -> None:
         self._gateway = gateway
         manifest = gateway.attach.manifest_path
-        self.desk = MailDesk(
+        self.mailboxes = MailboxPool(
             None if manifest is None else Path(manifest),
             opener=open_mailbox,
             diagnostics=diagnostics,
         )
-        self.poller = Poller(
+        self.poller = MailPoller(
             gateway,
-            self.desk,
+            self.mailboxes,
             tui,
-            # Mail is served on loopback alone, whatever else is.
+            # Mail is served on loopback only.
             base_url=f"http://127.0.0.1:{binding.port}" if binding.host == "127.0.0.1" else None,
             wake_worker=wake_worker,
         )
-        self._clock = NotifierClock(gateway, self.desk, self.poller, on_poll=on_poll)
-        self.notifier = Notifier(
+        self._scheduler = NotifierScheduler(gateway, self.mailboxes, self.poller, on_poll=on_poll)
+        self.notifier = MailNotifier(
             gateway,
-            self.desk,
+            self.mailboxes,
             self.poller.context,
-            changed=self._clock.settings_changed,
+            changed=self._scheduler.settings_changed,
             busy_reason=lambda: readiness.busy_reason(gateway, tui),
         )
 
     async def run(self) -> None:
-        """Announce mail until cancelled."""
-        await self._clock.run()
+        """Poll and announce mail until cancelled."""
+        await self._scheduler.run()
 
     def agent_changed(self) -> None:
-        """The agent may be free for what waits for it."""
-        self._clock.agent_changed()
+        """Signal that the agent may be free for waiting mail."""
+        self._scheduler.agent_changed()
 
-    def delivered(self, answer: MailAction) -> None:
-        """Tell of a message that went out through this gateway: to how many, never what."""
+    def record_delivery(self, answer: MailAction) -> None:
+        """Write an event for a message sent through this gateway: recipient count, no content."""
         self._gateway.journal.add(
             "mail_delivered",
             operation=answer.operation,
@@ -71,5 +71,5 @@ class MailOffice:
         )
 
     def close(self) -> None:
-        """Let go of the mailbox."""
-        self.desk.close()
+        """Close the mailbox."""
+        self.mailboxes.close()

@@ -1,4 +1,4 @@
-"""Mail as the contract writes it: plain data with its nulls. Pure."""
+"""Mail as plain data in the shape of the contract, nulls included. Pure."""
 
 from dataclasses import asdict
 from typing import Any
@@ -7,7 +7,7 @@ from posthouse.mailbox import Attachment, Message, Party
 
 
 def message(one: Message, *, with_body: bool) -> dict[str, Any]:
-    """One message; its body only where it was asked for."""
+    """One message; *with_body* includes the text."""
     return {
         "message_ref": one.message_ref,
         "thread_ref": one.thread_ref,
@@ -35,7 +35,7 @@ def attachment(one: Attachment) -> dict[str, Any]:
 
 
 def is_message(ref: str) -> bool:
-    """Whether *ref* may name a message; a thread of a JMAP server has a prefix of its own."""
+    """Whether *ref* may name a message; threads of a JMAP server have a prefix."""
     return not ref.startswith("stalwart-thread:")
 
 

@@ -1,1 +1,1 @@
-"""Numbers about one gateway, for Prometheus."""
+"""Prometheus metrics of one gateway."""

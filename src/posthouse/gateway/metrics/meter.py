@@ -1,4 +1,4 @@
-"""Counts what the journal of one gateway tells, from the moment the gateway started."""
+"""Counts the journal events of one gateway since its start."""
 
 import time
 from collections import Counter, OrderedDict
@@ -10,27 +10,27 @@ from posthouse.web.exposition import Family, Histogram, Sample
 
 _ENDS = frozenset(("completed", "failed", "interrupted", "unknown"))
 _BOUNDS = (0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
-#: Prompts that run at the same time, with room to spare; the oldest is forgotten.
+#: More than the prompts that run at the same time; the oldest is dropped.
 _MAX_OPEN = 1000
 
 
-class Meter:
-    """Counters over events. Costs a dictionary entry per event and nothing while nothing happens."""
+class EventMeter:
+    """Counters over events. Costs one dictionary update per event."""
 
     def __init__(self, journal: Journal, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._kinds: Counter[str] = Counter()
         self._stages: Counter[str] = Counter()
-        self._begun: OrderedDict[str, float] = OrderedDict()
+        self._started_at: OrderedDict[str, float] = OrderedDict()
         self._durations = Histogram(_BOUNDS)
-        journal.listen(self._heard)
+        journal.listen(self._on_event)
 
     def families(self) -> list[Family]:
         return [
             Family(
                 name="posthouse_events_total",
                 kind="counter",
-                help="Events that were told, by kind.",
+                help="Events by kind.",
                 samples=[_labelled("kind", *item) for item in sorted(self._kinds.items())],
             ),
             Family(
@@ -42,25 +42,25 @@ class Meter:
             Family(
                 name="posthouse_turn_duration_seconds",
                 kind="histogram",
-                help="From the start of giving a prompt to the agent until its end.",
+                help="From the start of the delivery of a prompt until its end.",
                 samples=self._durations.samples(),
             ),
         ]
 
-    def _heard(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         self._kinds[event.kind] += 1
         if event.kind == "request_stage":
             fields = event.fields
-            self._passed(str(fields.get("request_id")), str(fields.get("stage")))
+            self._count_stage(str(fields.get("request_id")), str(fields.get("stage")))
 
-    def _passed(self, request_id: str, stage: str) -> None:
+    def _count_stage(self, request_id: str, stage: str) -> None:
         self._stages[stage] += 1
         if stage == "started":
-            self._begun[request_id] = self._now()
-            if len(self._begun) > _MAX_OPEN:
-                self._begun.popitem(last=False)
-        elif stage in _ENDS and (begun := self._begun.pop(request_id, None)) is not None:
-            self._durations.observe(self._now() - begun)
+            self._started_at[request_id] = self._now()
+            if len(self._started_at) > _MAX_OPEN:
+                self._started_at.popitem(last=False)
+        elif stage in _ENDS and (started_at := self._started_at.pop(request_id, None)) is not None:
+            self._durations.observe(self._now() - started_at)
 
 
 def _labelled(label: str, value: str, count: int) -> Sample:

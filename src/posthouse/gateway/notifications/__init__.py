@@ -1,5 +1,5 @@
-"""Tell me when: a command or a webhook hears when one agent finished, failed, is blocked or limited.
+"""Notifies commands and webhooks when an agent finished, failed, is blocked or has reached a usage limit.
 
-The journal is the queue: each target has its own place in it, so that nothing is lost over restarts and a
-target that hangs holds up nobody else.
+The journal is the queue: each target has its own position in it, so that restarts lose nothing and a target
+that hangs does not delay the others.
 """

@@ -1,31 +1,31 @@
-"""How one attempt to tell a target went, and when the next one comes. Pure."""
+"""The outcome of one delivery attempt, and the backoff before the next. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Seconds before each further attempt; after the last one it is given up. Twelve minutes in all.
+#: Backoff in seconds; after the last attempt the notice is given up. Twelve minutes in total.
 DELAYS: Sequence[float] = (1, 3, 10, 30, 60, 120, 240, 240)
 _MAX_DETAIL = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """One attempt."""
+class DeliveryOutcome:
+    """The outcome of one attempt."""
 
     is_delivered: bool
     detail: str
 
 
-def delivered(detail: str) -> Outcome:
-    return Outcome(is_delivered=True, detail=_short(detail))
+def delivered(detail: str) -> DeliveryOutcome:
+    return DeliveryOutcome(is_delivered=True, detail=_short(detail))
 
 
-def refused(detail: str) -> Outcome:
-    return Outcome(is_delivered=False, detail=_short(detail))
+def refused(detail: str) -> DeliveryOutcome:
+    return DeliveryOutcome(is_delivered=False, detail=_short(detail))
 
 
 def delay_after(attempts: int) -> float | None:
-    """How long to wait after so many attempts; None: that was the last."""
+    """Seconds to wait after so many attempts; None after the last."""
     return DELAYS[attempts - 1] if attempts <= len(DELAYS) else None
 
 

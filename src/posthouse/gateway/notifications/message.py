@@ -1,4 +1,4 @@
-"""What a target is told: the same bytes at every attempt, with an id by which a repetition is known."""
+"""Notices: the same bytes at every attempt, with an id by which the receiver detects repetitions."""
 
 import base64
 import hashlib
@@ -16,9 +16,9 @@ from posthouse.support import ids
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One event that somebody is told of."""
+    """The message about one event."""
 
-    #: Of the event; with the agent's id it is unique for ever.
+    #: The id of the event; globally unique together with the agent's id.
     event_id: str
     notice_id: str
     occasion: Occasion
@@ -26,42 +26,44 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whose:
-    """The agent that notices are about."""
+class AgentIdentity:
+    """The agent that a notice is about."""
 
     agent_id: str
     agent_name: str
 
 
-def notice_of(event: Event, occasion: Occasion, whose: Whose) -> Notice:
-    """What is told of *event*."""
-    text = sentence(occasion, whose.agent_name, event.fields)
-    return _made(str(event.position), event.fields, occasion, whose, text)
+def notice_of(event: Event, occasion: Occasion, agent: AgentIdentity) -> Notice:
+    """The notice about *event*."""
+    text = sentence(occasion, agent.agent_name, event.fields)
+    return _build(str(event.position), event.fields, occasion, agent, text)
 
 
-def trial(whose: Whose, occasion: Occasion) -> Notice:
-    """A notice of nothing that happened, to see whether a target hears."""
-    text = f"a test: {whose.agent_name} would tell of {occasion} here"
-    return _made(f"test-{ids.hex_id(12)}", {"kind": "test"}, occasion, whose, text)
+def trial_notice(agent: AgentIdentity, occasion: Occasion) -> Notice:
+    """A test notice, to check whether a target can be reached."""
+    text = f"a test: {agent.agent_name} would report {occasion} here"
+    return _build(f"test-{ids.hex_id(12)}", {"kind": "test"}, occasion, agent, text)
 
 
-def _made(event_id: str, fields: Mapping[str, Any], occasion: Occasion, whose: Whose, text: str) -> Notice:
-    notice_id = f"{whose.agent_id}/{event_id}"
-    told = {
+def _build(
+    event_id: str, fields: Mapping[str, Any], occasion: Occasion, agent: AgentIdentity, text: str
+) -> Notice:
+    notice_id = f"{agent.agent_id}/{event_id}"
+    content = {
         "id": notice_id,
         "occasion": occasion,
-        "agent_id": whose.agent_id,
-        "agent_name": whose.agent_name,
+        "agent_id": agent.agent_id,
+        "agent_name": agent.agent_name,
         "event_id": event_id,
         "event": fields,
-        "text": text,  # what chat services that take a webhook show
+        "text": text,  # shown by chat services
     }
-    body = json.dumps(told, sort_keys=True, ensure_ascii=False).encode()
+    body = json.dumps(content, sort_keys=True, ensure_ascii=False).encode()
     return Notice(event_id=event_id, notice_id=notice_id, occasion=occasion, body=body)
 
 
 def signature(key: bytes, notice: Notice, timestamp: int) -> dict[str, str]:
-    """The headers that prove who sent *notice*: HMAC-SHA256 over id, time, body, as Standard Webhooks do."""
+    """The signature headers of *notice*: HMAC-SHA256 over id, time and body, as in Standard Webhooks."""
     signed = f"{notice.notice_id}.{timestamp}.".encode() + notice.body
     proof = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     return {

@@ -1,6 +1,6 @@
-"""The targets of one gateway on disk: whoever may write its folder decides what is run and called.
+"""The notification targets of one gateway on disk. Write access to the folder decides what is run and called.
 
-No route of the gateway can change them, so a caller who may give prompts can't make it run a command.
+No route of the gateway can change them, so a caller with prompt access can't make it run a command.
 """
 
 import base64
@@ -26,36 +26,6 @@ _MIN_SECRET, _MAX_SECRET = 16, 1024
 _PREFIX = b"whsec_"
 
 
-class TargetNotFound(NotFound):
-    """There is no such target."""
-
-    code = "target_not_found"
-
-    def __init__(self, target_id: str) -> None:
-        super().__init__(f"nobody is told by the name {target_id!r}; `notify list` shows who is")
-
-
-class TooManyTargets(Conflict):
-    """No more are kept; nothing was changed."""
-
-    code = "too_many_targets"
-
-    def __init__(self) -> None:
-        super().__init__(f"at most {MAX_TARGETS} are told for one agent; remove one first")
-
-
-class BadTarget(InvalidInput):
-    """It can't be told like this; nothing was changed."""
-
-    code = "bad_target"
-
-
-class BadSecret(InvalidInput):
-    """That is no secret to sign with."""
-
-    code = "bad_secret"
-
-
 class TargetFiles:
     """`notify/` of one gateway."""
 
@@ -66,7 +36,7 @@ class TargetFiles:
         """All targets.
 
         Raises:
-            BadTarget: The file holds something else.
+            InvalidInput: `bad_target`: the file is invalid.
         """
         path = self.folder / tf.TARGETS
         try:
@@ -74,10 +44,10 @@ class TargetFiles:
         except FileNotFoundError:
             return []
         except ValueError as error:
-            raise BadTarget(f"{path} can't be read: {error}; mend or remove it") from error
+            raise _bad_target(f"{path} can't be read: {error}; repair or remove it") from error
 
     def stamp(self) -> tuple[int, int] | None:
-        """Another value after every change; None while there is nothing."""
+        """A value that differs after every change; None without targets."""
         try:
             facts = (self.folder / tf.TARGETS).stat()
         except FileNotFoundError:
@@ -93,31 +63,36 @@ class TargetFiles:
         timeout_seconds: float = 30.0,
         secret: bytes | None = None,
     ) -> tf.Target:
-        """Keep a new target; a webhook gets *secret*, or a new one. On disk when this returns.
+        """Add a target; a webhook gets *secret*, or a new one. On disk when this returns.
 
         Raises:
-            BadTarget, TooManyTargets, BadSecret: Nothing was kept.
+            InvalidInput: `bad_target` or `bad_secret`; nothing was stored.
+            Conflict: `too_many_targets`; nothing was stored.
         """
-        made = _checked(occasions, command, url, timeout_seconds)
-        with self._changing() as known:
+        target = _build_target(occasions, command, url, timeout_seconds)
+        with self._locked() as known:
             if len(known) >= MAX_TARGETS:
-                raise TooManyTargets
-            if made.url is not None:
-                content = _encoded(secrets.token_bytes(_SECRET_BYTES)) if secret is None else secret
-                files.write_whole(self._secret_path(made.target_id), _fit(content) + b"\n", durable=True)
-            self._write([*known, made])
-        return made
+                raise Conflict(
+                    f"at most {MAX_TARGETS} targets per agent; remove one first", code="too_many_targets"
+                )
+            if target.url is not None:
+                content = _encode(secrets.token_bytes(_SECRET_BYTES)) if secret is None else secret
+                files.write_whole(
+                    self._secret_path(target.target_id), _check_length(content) + b"\n", durable=True
+                )
+            self._write([*known, target])
+        return target
 
     def remove(self, target_id: str) -> None:
-        """Forget a target, its secret and its story.
+        """Delete a target, its secret and its delivery state.
 
         Raises:
-            TargetNotFound: There is none.
+            NotFound: `target_not_found`.
         """
-        with self._changing() as known:
+        with self._locked() as known:
             left = [target for target in known if target.target_id != target_id]
             if len(left) == len(known):
-                raise TargetNotFound(target_id)
+                raise _not_found(target_id)
             self._write(left)
             for path in (self._secret_path(target_id), self._state_path(target_id)):
                 path.unlink(missing_ok=True)
@@ -126,55 +101,55 @@ class TargetFiles:
         """One target.
 
         Raises:
-            TargetNotFound: There is none.
+            NotFound: `target_not_found`.
         """
         for target in self.read():
             if target.target_id == target_id:
                 return target
-        raise TargetNotFound(target_id)
+        raise _not_found(target_id)
 
     def secret(self, target_id: str) -> bytes:
-        """The key of a webhook.
+        """The signing key of a webhook.
 
         Raises:
-            BadSecret: The file is missing, others may read it, or it holds something else.
+            InvalidInput: `bad_secret`: the file is missing, readable by others, or invalid.
         """
         path = self._secret_path(target_id)
         try:
-            with open(path, "rb", opener=_open_itself) as stream:
+            with open(path, "rb", opener=_open_nofollow) as stream:
                 facts = os.fstat(stream.fileno())
                 content = stream.read(_MAX_SECRET + 64).strip()
         except OSError as error:
-            raise BadSecret(f"{path} can't be read: {error.strerror}") from error
+            raise _bad_secret(f"{path} can't be read: {error.strerror}") from error
         is_own = ownership.is_own(facts.st_uid) and not facts.st_mode & 0o077
         if not is_own or not stat.S_ISREG(facts.st_mode):
-            raise BadSecret(f"{path} is not a file of this user alone; remove the target and add it again")
-        return _key(_fit(content))
+            raise _bad_secret(f"{path} is not private to this user; remove the target and add it again")
+        return _decode_key(_check_length(content))
 
     def secret_path(self, target_id: str) -> Path:
-        """Where the receiver's owner finds the secret."""
+        """The file of the secret, for the owner of the receiver."""
         return self._secret_path(target_id)
 
     def state(self, target_id: str) -> tf.TargetState | None:
-        """How far it was told; None: it never was, or that is lost."""
+        """The delivery state of a target; None if there is none, or it is unreadable."""
         try:
             return strict.decode(untrusted_files.read_bytes(self._state_path(target_id)), tf.TargetState)
         except (FileNotFoundError, ValueError):
             return None
 
-    def keep_state(self, target_id: str, state: tf.TargetState) -> None:
-        # Not fsynced: what a power cut takes is told again.
+    def save_state(self, target_id: str, state: tf.TargetState) -> None:
+        # Not fsynced: notices whose state a power cut loses are delivered again.
         files.write_json(self._state_path(target_id), msgspec.to_builtins(state), durable=False)
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[tf.Target]]:
+    def _locked(self) -> Iterator[list[tf.Target]]:
         files.private_folder(self.folder)
         with locks.hold(self.folder / tf.LOCK, wait_seconds=_LOCK_SECONDS):
             yield self.read()
 
     def _write(self, targets: list[tf.Target]) -> None:
-        wish = tf.Targets(targets=targets)
-        files.write_json(self.folder / tf.TARGETS, msgspec.to_builtins(wish), durable=True)
+        content = tf.Targets(targets=targets)
+        files.write_json(self.folder / tf.TARGETS, msgspec.to_builtins(content), durable=True)
 
     def _secret_path(self, target_id: str) -> Path:
         return self.folder / f"{target_id}.secret"
@@ -184,18 +159,18 @@ class TargetFiles:
 
 
 def read_secret(path: Path) -> bytes:
-    """The secret that a person keeps in *path*, to sign with.
+    """The user's signing secret in *path*.
 
     Raises:
-        BadSecret: It can't be read, or is too short to be one.
+        InvalidInput: `bad_secret`: it can't be read, or has the wrong length.
     """
     try:
-        return _fit(path.read_bytes()[: _MAX_SECRET + 64].strip())
+        return _check_length(path.read_bytes()[: _MAX_SECRET + 64].strip())
     except OSError as error:
-        raise BadSecret(f"{path} can't be read: {error.strerror}") from error
+        raise _bad_secret(f"{path} can't be read: {error.strerror}") from error
 
 
-def _checked(
+def _build_target(
     occasions: list[tf.Occasion], command: list[str] | None, url: str | None, timeout_seconds: float
 ) -> tf.Target:
     if url is not None:
@@ -211,7 +186,7 @@ def _checked(
     try:
         return strict.convert(fields, tf.Target)
     except ValueError as error:
-        raise BadTarget(f"that can't be told: {error}") from error
+        raise _bad_target(f"invalid target: {error}") from error
 
 
 def _check_url(url: str) -> None:
@@ -219,34 +194,46 @@ def _check_url(url: str) -> None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise BadTarget(f"{url!r} is no address: {error}") from error
+        raise _bad_target(f"invalid URL {url!r}: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise BadTarget("a webhook is an http:// or https:// address with a host")
+        raise _bad_target("a webhook URL must be http:// or https:// with a host")
     if parts.username is not None or parts.password is not None:
-        raise BadTarget("listings would show the password in that address; rely on the signature")
+        raise _bad_target("listings would show the password in that URL; rely on the signature")
     if not url.isascii() or any(character.isspace() for character in url):
-        raise BadTarget("write the address in ASCII, without blanks; percent-encode the rest")
+        raise _bad_target("a webhook URL must be ASCII without blanks; percent-encode the rest")
 
 
-def _encoded(key: bytes) -> bytes:
+def _encode(key: bytes) -> bytes:
     return _PREFIX + base64.b64encode(key)
 
 
-def _fit(content: bytes) -> bytes:
+def _check_length(content: bytes) -> bytes:
     if not _MIN_SECRET <= len(content) <= _MAX_SECRET:
-        raise BadSecret(f"a secret has {_MIN_SECRET} to {_MAX_SECRET} characters")
+        raise _bad_secret(f"a secret must have {_MIN_SECRET} to {_MAX_SECRET} characters")
     return content
 
 
-def _key(content: bytes) -> bytes:
-    """The key in a secret: `whsec_` and base64, as the receivers' libraries have it, or plain text."""
+def _decode_key(content: bytes) -> bytes:
+    """The key in a secret: `whsec_` and base64, as in Standard Webhooks libraries, or plain text."""
     if not content.startswith(_PREFIX):
         return content
     try:
         return base64.b64decode(content.removeprefix(_PREFIX), validate=True)
     except ValueError as error:
-        raise BadSecret("what follows whsec_ is not base64") from error
+        raise _bad_secret("the part after whsec_ is not base64") from error
 
 
-def _open_itself(path: str, flags: int) -> int:
+def _not_found(target_id: str) -> NotFound:
+    return NotFound(f"no target {target_id!r}; `notify list` shows all", code="target_not_found")
+
+
+def _bad_target(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_target")
+
+
+def _bad_secret(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_secret")
+
+
+def _open_nofollow(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Which events are worth telling somebody who is not watching. Pure."""
+"""Which events trigger a notification, and its text. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _OF_STAGE: Mapping[str, Occasion] = {
     "unknown": "failed",
 }
 
-_WORDS: Mapping[Occasion, str] = {
+_SENTENCES: Mapping[Occasion, str] = {
     "finished": "{agent} finished a prompt",
     "failed": "{agent} did not finish a prompt: {detail}",
     "blocked": "{agent} waits for an answer: {detail}",
@@ -23,7 +23,7 @@ _MAX_DETAIL = 200
 
 
 def occasion_of(event: Event) -> Occasion | None:
-    """What *event* is an occasion of, if it is one. A state that goes on is told once."""
+    """The occasion that *event* triggers, if any. A continuing state triggers once."""
     if event.kind == "request_stage":
         return _OF_STAGE.get(str(event.fields.get("stage")))
     if event.kind == "tui_state" and event.fields.get("state") == "blocked":
@@ -32,6 +32,6 @@ def occasion_of(event: Event) -> Occasion | None:
 
 
 def sentence(occasion: Occasion, agent: str, fields: Mapping[str, Any]) -> str:
-    """What a person reads on their phone."""
+    """The text for people."""
     detail = next((str(fields[name]) for name in ("detail", "dialog", "stage") if fields.get(name)), "")
-    return _WORDS[occasion].format(agent=agent, detail=detail[:_MAX_DETAIL]).removesuffix(": ")
+    return _SENTENCES[occasion].format(agent=agent, detail=detail[:_MAX_DETAIL]).removesuffix(": ")

@@ -1,4 +1,4 @@
-"""Posts a notice to a web address. One request, no redirects, bounded in time and in what is read back."""
+"""Posts a notice to a URL: one request, no redirects, bounded in time and in response size."""
 
 import asyncio
 import contextlib
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from posthouse import __version__
-from posthouse.gateway.notifications.delivery_status import Outcome, delivered, refused
+from posthouse.gateway.notifications.delivery_status import DeliveryOutcome, delivered, refused
 from posthouse.gateway.notifications.message import Notice, signature
 
-#: More of an answer's head is not looked at, and nothing of its body.
+#: Bytes of the response head that are read; the body is not read.
 _MAX_HEAD_BYTES = 8 << 10
 
 
-async def post(url: str, key: bytes, notice: Notice, *, within_seconds: float) -> Outcome:
-    """Send *notice*; delivered means that the other side said so with a 2xx."""
+async def post(url: str, key: bytes, notice: Notice, *, within_seconds: float) -> DeliveryOutcome:
+    """Send *notice*; a 2xx response counts as delivered."""
     try:
         async with asyncio.timeout(within_seconds):
             status = await _exchange(url, notice.body, signature(key, notice, int(time.time())))
@@ -30,11 +30,11 @@ async def post(url: str, key: bytes, notice: Notice, *, within_seconds: float) -
 
 
 async def _exchange(url: str, body: bytes, proof: Mapping[str, str]) -> int:
-    """The status of the answer.
+    """The status of the response.
 
     Raises:
-        OSError: Nobody is there, or nobody who can be trusted.
-        ValueError: What answered does not speak HTTP.
+        OSError: The connection failed, or its certificate is not trusted.
+        ValueError: The response is not HTTP.
     """
     parts = urlsplit(url)
     assert parts.hostname is not None
@@ -48,7 +48,7 @@ async def _exchange(url: str, body: bytes, proof: Mapping[str, str]) -> int:
         await writer.drain()
         return _status(await reader.readline())
     finally:
-        # No farewell: whatever else is said, the status is known.
+        # Abort instead of a clean close: only the status is needed.
         with contextlib.suppress(OSError):
             writer.transport.abort()
 
@@ -70,5 +70,5 @@ def _status(line: bytes) -> int:
     version, _, rest = line.partition(b" ")
     code = rest[:3]
     if not version.startswith(b"HTTP/1.") or not code.isdigit():
-        raise ValueError("it does not answer in HTTP")
+        raise ValueError("the response is not HTTP")
     return int(code)

@@ -1,1 +1,1 @@
-"""Receipts: what became of every prompt, recorded on its way, followed to its end, shown to who asks."""
+"""Receipts: the stages and the outcome of every prompt, recorded, followed to the end, and served."""

@@ -1,4 +1,4 @@
-"""Idempotency keys at the door: a repeated request gets the first one's answer, and does nothing."""
+"""Idempotency keys of direct prompts: a repeated request returns the first reply and does nothing else."""
 
 import asyncio
 import hashlib
@@ -9,91 +9,89 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from posthouse.errors import Conflict, PosthouseError
-from posthouse.queue import FirstAnswer, Key, KeyReused, QueueUnavailable, Receipts
-
-
-class AnswerLost(Conflict):
-    """The first request was accepted, and the gateway stopped before its answer was kept."""
-
-    code = "answer_lost"
-
-    def __init__(self, request_id: str) -> None:
-        super().__init__(
-            f"the first request under this key was accepted as {request_id}, and what it was answered is "
-            f"lost; GET /v1/requests/{request_id} tells what became of it"
-        )
+from posthouse.queue import IdempotencyKey, QueueUnavailable, Receipts, StoredResponse, key_reused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a direct prompt was answered, and the receipt it has."""
+class DirectReply:
+    """The HTTP reply to a direct prompt, and the id of its receipt."""
 
     request_id: str
     status: int
-    #: JSON, as it was sent.
+    #: JSON, exactly as sent.
     body: str
 
 
-def key_of(name: str | None, path: str, order: BaseModel) -> Key | None:
-    """The key that *name* makes for *order*: what was asked, not how it was written, tells two apart."""
+def key_of(name: str | None, path: str, request: BaseModel) -> IdempotencyKey | None:
+    """The key *name* with a fingerprint of the decoded *request*, so that its formatting does not matter."""
     if name is None:
         return None
-    asked = f"{path}\n{order.model_dump_json()}"
-    return Key(name=name, fingerprint=hashlib.sha256(asked.encode()).hexdigest())
+    asked = f"{path}\n{request.model_dump_json()}"
+    return IdempotencyKey(name=name, fingerprint=hashlib.sha256(asked.encode()).hexdigest())
 
 
-class Repeats:
-    """Asks once for each key, however many ask at the same time."""
+class IdempotentReplies:
+    """Runs one action per key, also for concurrent requests with the same key."""
 
     def __init__(self, receipts: Receipts, log: logging.Logger) -> None:
         self._receipts = receipts
         self._log = log
-        self._asking: dict[str, tuple[Key, asyncio.Future[Reply]]] = {}
+        self._in_flight: dict[str, tuple[IdempotencyKey, asyncio.Future[DirectReply]]] = {}
 
-    async def once(self, key: Key | None, ask: Callable[[], Awaitable[Reply]]) -> Reply:
-        """The reply of *ask*, or of whoever asked under *key* before. What was refused may be asked again.
+    async def once(
+        self, key: IdempotencyKey | None, action: Callable[[], Awaitable[DirectReply]]
+    ) -> DirectReply:
+        """The reply of *action*, or of the first request with *key*. A refused request may be repeated.
 
         Raises:
-            KeyReused: Something else was asked under it.
-            AnswerLost: It was accepted before; its answer is not known.
-            PosthouseError: *ask* was refused, now.
+            InvalidInput: The key was used for a different request.
+            Conflict: `answer_lost`: the first request was accepted, but its reply was not stored.
+            PosthouseError: *action* was refused.
         """
         if key is None:
-            return await ask()
-        if (known := self._asking.get(key.name)) is not None:
-            return await _theirs(known, key)
-        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._asking[key.name] = key, reply
+            return await action()
+        if (known := self._in_flight.get(key.name)) is not None:
+            return await _join(known, key)
+        reply: asyncio.Future[DirectReply] = asyncio.get_running_loop().create_future()
+        self._in_flight[key.name] = key, reply
         try:
-            reply.set_result(await self._first(key, ask))
+            reply.set_result(await self._run_first(key, action))
         except PosthouseError as error:
             reply.set_exception(error)
-            reply.exception()  # it is raised here too, so nobody else has to hear of it
+            reply.exception()  # marks it as retrieved: it is raised here too
             raise
         finally:
-            reply.cancel()  # for those who wait, when the asking itself was broken off
-            del self._asking[key.name]
+            reply.cancel()  # ends the waiters if the action itself was cancelled
+            del self._in_flight[key.name]
         return reply.result()
 
-    async def _first(self, key: Key, ask: Callable[[], Awaitable[Reply]]) -> Reply:
-        if (first := await self._receipts.first_answer(key)) is not None:
-            return _again(first)
-        reply = await ask()
+    async def _run_first(
+        self, key: IdempotencyKey, action: Callable[[], Awaitable[DirectReply]]
+    ) -> DirectReply:
+        if (first := await self._receipts.stored_response(key)) is not None:
+            return _replay(first)
+        reply = await action()
         try:
-            await self._receipts.keep_answer(key, {"status": reply.status, "body": reply.body})
+            await self._receipts.store_response(key, {"status": reply.status, "body": reply.body})
         except QueueUnavailable as error:
-            # A repeat is told where the receipt is, and nothing is done twice.
-            self._log.warning("an answer could not be kept", extra={"error": str(error)})
+            # A repeat gets the id of the receipt; nothing is done twice.
+            self._log.warning("reply could not be stored", extra={"error": str(error)})
         return reply
 
 
-async def _theirs(known: tuple[Key, "asyncio.Future[Reply]"], key: Key) -> Reply:
+async def _join(
+    known: tuple[IdempotencyKey, "asyncio.Future[DirectReply]"], key: IdempotencyKey
+) -> DirectReply:
     if known[0].fingerprint != key.fingerprint:
-        raise KeyReused
+        raise key_reused()
     return await asyncio.shield(known[1])
 
 
-def _again(first: FirstAnswer) -> Reply:
+def _replay(first: StoredResponse) -> DirectReply:
     if first.answer is None:
-        raise AnswerLost(first.request_id)
-    return Reply(request_id=first.request_id, status=first.answer["status"], body=first.answer["body"])
+        raise Conflict(
+            f"the first request with this key was accepted as {first.request_id}, but its reply was lost; "
+            f"GET /v1/requests/{first.request_id} returns its state",
+            code="answer_lost",
+        )
+    return DirectReply(request_id=first.request_id, status=first.answer["status"], body=first.answer["body"])

@@ -1,18 +1,18 @@
-"""A receipt as its route shows it. Pure."""
+"""Converts receipts to their wire format. Pure."""
 
 from posthouse.contracts import gateway_receipts_http as wire
-from posthouse.queue import Page, Receipt
+from posthouse.queue import Receipt, ReceiptList
 
 _PREVIEW_CHARACTERS = 200
-_SHOWN = ("prompt", "reminder_id", "turn_id")
+_PAYLOAD_FIELDS = ("prompt", "reminder_id", "turn_id")
 
 
-def shown(receipt: Receipt) -> wire.Receipt:
-    """What became of a request, for programs."""
+def to_wire(receipt: Receipt) -> wire.Receipt:
+    """The wire format of *receipt*."""
     end = receipt.end
     last = end or receipt.stage("unknown")
     # Another program may have written the row.
-    prompt, reminder_id, turn_id = (_text(receipt.payload.get(name)) for name in _SHOWN)
+    prompt, reminder_id, turn_id = (_text(receipt.payload.get(name)) for name in _PAYLOAD_FIELDS)
     return wire.Receipt(
         request_id=receipt.request_id,
         kind=receipt.kind,
@@ -32,10 +32,10 @@ def shown(receipt: Receipt) -> wire.Receipt:
     )
 
 
-def page(found: Page) -> wire.ReceiptPage:
+def page(found: ReceiptList) -> wire.ReceiptPage:
     cursor = found.next_before
     return wire.ReceiptPage(
-        requests=[shown(receipt) for receipt in found.receipts],
+        requests=[to_wire(receipt) for receipt in found.receipts],
         next_cursor=None if cursor is None else str(cursor),
     )
 
@@ -54,8 +54,8 @@ def _result(receipt: Receipt) -> wire.ReceiptResult | None:
 
 def _error(receipt: Receipt) -> str | None:
     last = receipt.end or receipt.stage("unknown")
-    told = None if last is None else last.detail.get("error")
-    return receipt.error or told
+    recorded = None if last is None else last.detail.get("error")
+    return receipt.error or recorded
 
 
 def _text(value: object) -> str | None:

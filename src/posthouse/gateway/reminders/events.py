@@ -1,28 +1,28 @@
-"""The story of reminders in `events.jsonl`, both ways: told as it happens, and read after a kill."""
+"""Reminder events in `events.jsonl`: written as they happen, and read back after a crash."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from posthouse.events.journal import Journal
-from posthouse.gateway.reminders.reminder import Keys, Reminder, described, effective
+from posthouse.gateway.reminders.reminder import KeyInput, Reminder, effective, event_fields
 from posthouse.support import clock
 
 LOST = "reminder_lost_on_restart"
 
 
-class ReminderStory:
-    """Writes what happens to reminders."""
+class ReminderEvents:
+    """Writes reminder events."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
     def registered(self, reminder: Reminder) -> None:
         created = clock.iso_micros(reminder.created_at)
-        self._journal.add("reminder_registered", **described(reminder), created_at_utc=created)
+        self._journal.add("reminder_registered", **event_fields(reminder), created_at_utc=created)
 
     def updated(self, reminder: Reminder) -> None:
-        self._journal.add("reminder_updated", **described(reminder))
+        self._journal.add("reminder_updated", **event_fields(reminder))
 
     def deleted(self, reminder: Reminder, detail: str) -> None:
         self._journal.add(
@@ -34,7 +34,7 @@ class ReminderStory:
         )
 
     def started(self, reminder: Reminder, at: datetime) -> None:
-        told = (
+        names = (
             "reminder_id",
             "mode",
             "delivery_kind",
@@ -45,17 +45,17 @@ class ReminderStory:
         )
         self._journal.add(
             "reminder_started",
-            **_some(described(reminder), *told),
+            **_pick(event_fields(reminder), *names),
             started_at_utc=clock.iso_micros(at),
             delete_requested=reminder.is_deleted,
         )
 
     def deferred(self, reminder: Reminder, detail: str) -> None:
-        told = ("reminder_id", "mode", "delivery_kind", "ranking", "next_due_at_utc")
-        self._journal.add("reminder_deferred", **_some(described(reminder), *told), detail=detail)
+        names = ("reminder_id", "mode", "delivery_kind", "ranking", "next_due_at_utc")
+        self._journal.add("reminder_deferred", **_pick(event_fields(reminder), *names), detail=detail)
 
     def ended(self, reminder_id: str, left: Reminder | None, at: datetime, error: str | None) -> None:
-        """One delivery is over; *left* is what remains of the reminder."""
+        """One delivery ended; *left* is the reminder with its next due time, or None."""
         fields: dict[str, object] = {
             "reminder_id": reminder_id,
             "finished_at_utc": clock.iso_micros(at),
@@ -67,30 +67,30 @@ class ReminderStory:
             self._journal.add("reminder_failed", **fields, error_detail=error)
 
     def lost(self, reminders: Iterable[Reminder], at: datetime) -> None:
-        """They end with this gateway."""
+        """Write that *reminders* are lost with this gateway."""
         known = list(reminders)
         first = effective(known)
         for reminder in known:
-            told = ("reminder_id", "mode", "delivery_kind", "ranking", "paused", "next_due_at_utc")
+            names = ("reminder_id", "mode", "delivery_kind", "ranking", "paused", "next_due_at_utc")
             self._journal.add(
                 LOST,
-                **_some(described(reminder), *told),
+                **_pick(event_fields(reminder), *names),
                 selection_state="effective" if reminder is first else "blocked",
                 delivery_state=reminder.delivery_state(at),
             )
 
 
-def left_by(events: Iterable[Mapping[str, Any]]) -> list[Reminder]:
-    """The reminders that a killed gateway had, as far as *events* tell, without what they deliver."""
+def restore(events: Iterable[Mapping[str, Any]]) -> list[Reminder]:
+    """Rebuild a killed gateway's reminders from *events*, without their content."""
     known: dict[str, dict[str, Any]] = {}
     for event in events:
         if str(event.get("kind", "")).startswith("reminder_"):
-            _follow(known, event)
+            _apply(known, event)
     found = (_reminder(fields) for fields in known.values())
     return [reminder for reminder in found if reminder is not None]
 
 
-def _follow(known: dict[str, dict[str, Any]], event: Mapping[str, Any]) -> None:
+def _apply(known: dict[str, dict[str, Any]], event: Mapping[str, Any]) -> None:
     reminder_id = str(event.get("reminder_id"))
     match event["kind"]:
         case "reminder_registered":
@@ -106,7 +106,7 @@ def _follow(known: dict[str, dict[str, Any]], event: Mapping[str, Any]) -> None:
 
 
 def _reminder(fields: Mapping[str, Any]) -> Reminder | None:
-    """The reminder that *fields* tell of; None when they are not ours to understand."""
+    """The reminder in *fields*; None when they are malformed."""
     try:
         due_at = clock.parse(fields["next_due_at_utc"])
         is_prompt = fields["delivery_kind"] == "prompt"
@@ -115,7 +115,7 @@ def _reminder(fields: Mapping[str, Any]) -> Reminder | None:
             mode=fields["mode"],
             title=fields["title"],
             prompt="" if is_prompt else None,
-            keys=None if is_prompt else Keys(sequence="", ensure_enter=False),
+            keys=None if is_prompt else KeyInput(sequence="", ensure_enter=False),
             ranking=fields["ranking"],
             paused=fields["paused"],
             created_at=clock.parse(fields["created_at_utc"]),
@@ -128,5 +128,5 @@ def _reminder(fields: Mapping[str, Any]) -> Reminder | None:
         return None
 
 
-def _some(fields: Mapping[str, object], *names: str) -> dict[str, object]:
+def _pick(fields: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: fields[name] for name in names}

@@ -1,4 +1,4 @@
-"""One reminder, which of several comes first, and when it is due again. Pure."""
+"""One reminder, the order of several, and the next due time. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class KeyInput:
     """Raw keys to type."""
 
     sequence: str
@@ -26,7 +26,7 @@ class Keys:
 
     @property
     def typed(self) -> str:
-        """What is really typed: with `ensure_enter`, exactly one Enter at the end."""
+        """The sequence to type: with `ensure_enter`, exactly one Enter at the end."""
         if not self.ensure_enter:
             return self.sequence
         return _TRAILING_ENTERS.sub("", self.sequence) + _ENTER
@@ -34,24 +34,24 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reminder:
-    """What to give the agent, and when."""
+    """Content for the agent and its schedule."""
 
     reminder_id: str
     mode: Mode
     title: str
-    #: A prompt or keys, never both.
+    #: Exactly one of prompt and keys is set.
     prompt: str | None
-    keys: Keys | None
+    keys: KeyInput | None
     ranking: int
     paused: bool
     created_at: datetime
-    #: The first time it was due; a repeating one keeps to it.
+    #: First due time; repetitions keep its cadence.
     anchor: datetime
     due_at: datetime
     interval: timedelta | None
     last_started_at: datetime | None = None
     is_executing: bool = False
-    #: It is being delivered, and for the last time.
+    #: Deleted during its delivery, so not repeated.
     is_deleted: bool = False
 
     @property
@@ -66,19 +66,19 @@ class Reminder:
     def started(self, at: datetime) -> "Reminder":
         return replace(self, is_executing=True, last_started_at=at)
 
-    def put_off(self) -> "Reminder":
-        """Not delivered after all; it stays due."""
+    def deferred(self) -> "Reminder":
+        """Not delivered; it stays due."""
         return replace(self, is_executing=False)
 
     def finished(self, at: datetime) -> "Reminder | None":
-        """What remains of it after a delivery; None when that was the last."""
+        """The reminder with its next due time after a delivery; None after the last one."""
         if self.interval is None or self.is_deleted:
             return None
         return replace(self, is_executing=False, due_at=next_due(self.anchor, self.interval, after=at))
 
 
 def effective(reminders: Iterable[Reminder]) -> Reminder | None:
-    """The only one that can be delivered: smallest ranking, then oldest, due or not, paused or not."""
+    """The only one eligible for delivery: smallest ranking, then oldest, even if paused or not yet due."""
     return min(reminders, key=order, default=None)
 
 
@@ -87,13 +87,13 @@ def order(reminder: Reminder) -> tuple[int, datetime, str]:
 
 
 def next_due(anchor: datetime, interval: timedelta, *, after: datetime) -> datetime:
-    """The first time of the cadence behind *after*. What was missed is not made up for."""
+    """The first time of the cadence later than *after*. Missed deliveries are skipped."""
     steps = max((after - anchor) // max(interval, _TICK) + 1, 1)
     return anchor + steps * max(interval, _TICK)
 
 
-def described(reminder: Reminder) -> Mapping[str, object]:
-    """What events tell of a reminder. Never what it delivers."""
+def event_fields(reminder: Reminder) -> Mapping[str, object]:
+    """Event fields of a reminder, without its content."""
     return {
         "reminder_id": reminder.reminder_id,
         "mode": reminder.mode,

@@ -4,11 +4,11 @@ from pydantic import TypeAdapter
 
 from posthouse.contracts import gateway_reminders_http as wire
 from posthouse.gateway.service import Gateway
-from posthouse.web.route import Addressed, Route
+from posthouse.web.route import Route, RouteInput
 
 _ALL = "/v1/reminders"
 _ONE = "/v1/reminders/{reminder_id}"
-_UNKNOWN = {404: "There is no such reminder."}
+_UNKNOWN = {404: "The reminder does not exist."}
 
 
 async def create_reminders(gateway: Gateway, order: wire.CreateReminders) -> wire.Reminders:
@@ -16,35 +16,35 @@ async def create_reminders(gateway: Gateway, order: wire.CreateReminders) -> wir
 
 
 async def list_reminders(gateway: Gateway, _: None) -> wire.Reminders:
-    return gateway.reminders.listing()
+    return gateway.reminders.list_all()
 
 
-async def get_reminder(gateway: Gateway, asked: Addressed) -> wire.Reminder:
-    return gateway.reminders.get(asked.names["reminder_id"])
+async def get_reminder(gateway: Gateway, asked: RouteInput) -> wire.Reminder:
+    return gateway.reminders.get(asked.path_params["reminder_id"])
 
 
-async def put_reminder(gateway: Gateway, asked: Addressed) -> wire.Reminder:
-    return gateway.reminders.put(asked.names["reminder_id"], asked.body)
+async def put_reminder(gateway: Gateway, asked: RouteInput) -> wire.Reminder:
+    return gateway.reminders.put(asked.path_params["reminder_id"], asked.body)
 
 
-async def delete_reminder(gateway: Gateway, asked: Addressed) -> wire.ReminderDeleted:
-    return gateway.reminders.delete(asked.names["reminder_id"])
+async def delete_reminder(gateway: Gateway, asked: RouteInput) -> wire.ReminderDeleted:
+    return gateway.reminders.delete(asked.path_params["reminder_id"])
 
 
 ROUTES = (
     Route(
         method="POST",
         path=_ALL,
-        summary="Keep new reminders, all or none. They are lost when the gateway ends.",
+        summary="Create reminders, all or none. They are lost when the gateway ends.",
         handler=create_reminders,
         request=TypeAdapter(wire.CreateReminders),
         response=wire.Reminders,
-        refusals={409: "There is no room for so many."},
+        refusals={409: "The limit of stored reminders is exceeded."},
     ),
     Route(
         method="GET",
         path=_ALL,
-        summary="All reminders, in the order in which they come.",
+        summary="All reminders in delivery order.",
         handler=list_reminders,
         response=wire.Reminders,
     ),
@@ -59,16 +59,16 @@ ROUTES = (
     Route(
         method="PUT",
         path=_ONE,
-        summary="Give a reminder a whole new definition; its time counts from now.",
+        summary="Replace a reminder's definition; its schedule restarts now.",
         handler=put_reminder,
         request=TypeAdapter(wire.PutReminder),
         response=wire.Reminder,
-        refusals={**_UNKNOWN, 409: "It is being delivered right now."},
+        refusals={**_UNKNOWN, 409: "The reminder is being delivered."},
     ),
     Route(
         method="DELETE",
         path=_ONE,
-        summary="Forget a reminder. What is being delivered goes on to its end.",
+        summary="Delete a reminder. A delivery in progress is completed.",
         handler=delete_reminder,
         response=wire.ReminderDeleted,
         refusals=_UNKNOWN,

@@ -1,4 +1,4 @@
-"""Delivers reminders when they are due, the effective one only, and never into other work."""
+"""Delivers the effective reminder when it is due and the agent is free."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,37 +7,37 @@ from datetime import datetime
 
 from posthouse.agent.adapter import AgentBusy, Prompt
 from posthouse.errors import PosthouseError
-from posthouse.gateway.context import Surroundings
-from posthouse.gateway.reminders.events import ReminderStory
+from posthouse.gateway.context import GatewayContext
+from posthouse.gateway.reminders.events import ReminderEvents
 from posthouse.gateway.reminders.reminder import Reminder
-from posthouse.gateway.reminders.service import Reminders
-from posthouse.queue import PastQueue
+from posthouse.gateway.reminders.service import ReminderService
+from posthouse.queue import DirectPrompt
 from posthouse.support import clock
 from posthouse.terminal import keys
 from posthouse.turns.runner import new_turn_id
 
-#: A clock that was set is noticed this soon.
+#: Upper bound, so that a change of the system clock is noticed.
 _LONGEST_SLEEP_SECONDS = 60.0
-#: Everything that frees the agent wakes us; this is for what we were not told.
-_LOOK_AGAIN_SECONDS = 1.0
+#: Fallback for changes of the agent that cause no wake-up.
+_POLL_SECONDS = 1.0
 
 
-class ReminderClock:
-    """Watches the effective reminder and delivers it."""
+class ReminderScheduler:
+    """Waits for the effective reminder and delivers it."""
 
     def __init__(
         self,
-        gateway: Surroundings,
-        reminders: Reminders,
-        story: ReminderStory,
+        gateway: GatewayContext,
+        reminders: ReminderService,
+        events: ReminderEvents,
         *,
         now: Callable[[], datetime] = clock.now,
     ) -> None:
         self._gateway = gateway
         self._reminders = reminders
-        self._story = story
+        self._events = events
         self._now = now
-        #: What the due reminder was already said to wait for.
+        #: Reminder id and reason of deferrals that were already written.
         self._deferred: set[tuple[str, str]] = set()
         #: The receipts of deliveries that have not ended, by reminder.
         self._receipts: dict[str, str] = {}
@@ -50,7 +50,7 @@ class ReminderClock:
                 await self._sleep()
 
     async def _step(self) -> bool:
-        """Deliver what is due now. False: nothing could be."""
+        """Deliver the due reminder. False when none can be delivered now."""
         reminder = self._due()
         if reminder is None:
             return False
@@ -61,12 +61,12 @@ class ReminderClock:
             return False
         if self._due() is not reminder or self._busy() is not None:
             return True
-        # The slot is free, and between that look and this step nobody else ran.
+        # The slot is free: no await since that check.
         async with self._gateway.slot.work("a reminder"):
             was_taken = await self._deliver(reminder)
-        self._gateway.changed()
+        self._gateway.notify_changed()
         if not was_taken:
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
         return True
 
     def _due(self) -> Reminder | None:
@@ -76,19 +76,19 @@ class ReminderClock:
         return first
 
     def _busy(self) -> str | None:
-        """What keeps every reminder waiting; None when nothing does."""
+        """Why no reminder can be delivered now; None when one can."""
         status = self._gateway.status()
         if status.request_admission != "open":
             return f"request admission is {status.request_admission}"
-        if (reason := self._gateway.held_back()) is not None:
+        if (reason := self._gateway.hold_reason()) is not None:
             return reason
         if status.active_execution != "idle":
-            return "something else is being carried out"
-        return "requests wait in the queue" if status.queue_depth else None
+            return "another request is executing"
+        return "requests are queued" if status.queue_depth else None
 
     async def _agent_ready(self, reminder: Reminder) -> bool:
-        """Whether the agent would take a prompt; waits for it, but no longer than nothing else changes."""
-        if self._gateway.adapter.standing.eligibility != "ready":
+        """Wait until the agent is ready for a prompt. False when the reminders changed first."""
+        if self._gateway.adapter.status.eligibility != "ready":
             self._defer(reminder, "the agent is not ready for a prompt")
         ready = asyncio.ensure_future(self._gateway.adapter.wait_ready())
         changed = asyncio.ensure_future(self._reminders.changed.wait())
@@ -101,73 +101,73 @@ class ReminderClock:
             await asyncio.gather(ready, changed, return_exceptions=True)
 
     def _defer(self, reminder: Reminder, detail: str) -> None:
-        """Say that *reminder* waits, once for each reason."""
+        """Write a deferral event, once per reason."""
         if (reminder.reminder_id, detail) not in self._deferred:
             self._deferred.add((reminder.reminder_id, detail))
-            self._story.deferred(reminder, detail)
+            self._events.deferred(reminder, detail)
 
     async def _deliver(self, reminder: Reminder) -> bool:
-        """Deliver *reminder*. False: the agent took nothing, and it stays due."""
+        """Deliver *reminder*. False when the agent was busy; it stays due."""
         at = self._now()
         self._reminders.keep(reminder.started(at))
-        self._story.started(reminder, at)
-        self._gateway.changed()
+        self._events.started(reminder, at)
+        self._gateway.notify_changed()
         error: str | None = None
         try:
-            await self._give(reminder)
+            await self._deliver_content(reminder)
         except AgentBusy as busy:
-            self._put_off(reminder, str(busy))
+            self._return_to_due(reminder, str(busy))
             return False
         except PosthouseError as refusal:
             error = str(refusal)
         except Exception as fault:
-            # The next reminder must not suffer from this one.
+            # One failed reminder must not stop the loop.
             self._gateway.log.exception("reminder failed", extra={"reminder_id": reminder.reminder_id})
             error = f"the gateway failed: {type(fault).__name__}; its log has the details"
         self._finish(reminder.reminder_id, error)
         return True
 
-    async def _give(self, reminder: Reminder) -> None:
+    async def _deliver_content(self, reminder: Reminder) -> None:
         if reminder.keys is not None:
-            await self._gateway.adapter.press(keys.parse(reminder.keys.typed))
+            await self._gateway.adapter.send_keys(keys.parse(reminder.keys.typed))
         elif reminder.prompt is not None:
-            await self._give_prompt(reminder, Prompt(text=reminder.prompt))
+            await self._deliver_prompt(reminder, Prompt(text=reminder.prompt))
 
-    async def _give_prompt(self, reminder: Reminder, prompt: Prompt) -> None:
-        """Give the agent the reminder's prompt, with a receipt that says what becomes of it."""
-        book, adapter = self._gateway.book, self._gateway.adapter
+    async def _deliver_prompt(self, reminder: Reminder, prompt: Prompt) -> None:
+        """Give the agent the reminder's prompt, tracked by a receipt."""
+        receipts, adapter = self._gateway.receipts, self._gateway.adapter
         prompt = replace(prompt, turn_id=new_turn_id() if adapter.is_headless else None)
         request_id = await self._receipt_of(reminder, prompt)
         try:
-            async with book.giving(request_id, prompt) as tell:
-                await adapter.carry_out(prompt, tell=tell)
+            async with receipts.delivery(request_id, prompt) as on_progress:
+                await adapter.execute(prompt, on_progress=on_progress)
         except AgentBusy:
             raise
         except BaseException as error:
-            book.failed(request_id, error)
+            receipts.failed(request_id, error)
             raise
 
     async def _receipt_of(self, reminder: Reminder, prompt: Prompt) -> str:
-        """The receipt of this delivery; one that is tried again keeps it."""
+        """The receipt id of this delivery; a retry keeps it."""
         if (known := self._receipts.get(reminder.reminder_id)) is not None:
             return known
         payload = {"prompt": prompt.text, "reminder_id": reminder.reminder_id}
-        past = PastQueue(kind="reminder", payload=payload, epoch=self._gateway.epoch())
-        self._receipts[reminder.reminder_id] = await self._gateway.book.accept(past)
+        request = DirectPrompt(kind="reminder", payload=payload, epoch=self._gateway.epoch())
+        self._receipts[reminder.reminder_id] = await self._gateway.receipts.accept(request)
         return self._receipts[reminder.reminder_id]
 
-    def _put_off(self, reminder: Reminder, reason: str) -> None:
+    def _return_to_due(self, reminder: Reminder, reason: str) -> None:
         now = self._reminders.find(reminder.reminder_id)
         if now is None or now.is_deleted:
             self._reminders.forget(reminder.reminder_id)
             if (request_id := self._receipts.pop(reminder.reminder_id, None)) is not None:
-                self._gateway.book.ledger.passed(request_id, "cancelled")
+                self._gateway.receipts.ledger.record(request_id, "cancelled")
             return
-        self._reminders.keep(now.put_off())
+        self._reminders.keep(now.deferred())
         self._defer(reminder, reason)
 
     def _finish(self, reminder_id: str, error: str | None) -> None:
-        """Tell how a delivery ended, and plan the next, if the reminder still asks for one."""
+        """Write the result of a delivery and schedule the next one, if any."""
         at = self._now()
         self._receipts.pop(reminder_id, None)
         now = self._reminders.find(reminder_id)
@@ -176,16 +176,16 @@ class ReminderClock:
             self._reminders.forget(reminder_id)
         else:
             self._reminders.keep(left)
-        self._deferred = {told for told in self._deferred if told[0] != reminder_id}
-        self._story.ended(reminder_id, left, at, error)
+        self._deferred = {entry for entry in self._deferred if entry[0] != reminder_id}
+        self._events.ended(reminder_id, left, at, error)
 
     async def _sleep(self) -> None:
-        """Return when something changed, or when it is time to look again."""
+        """Return on a change or when the next check is due."""
         first = self._reminders.effective()
         seconds: float | None = None
         if first is not None and not first.paused:
             until = (first.due_at - self._now()).total_seconds()
-            seconds = min(until, _LONGEST_SLEEP_SECONDS) if until > 0 else _LOOK_AGAIN_SECONDS
+            seconds = min(until, _LONGEST_SLEEP_SECONDS) if until > 0 else _POLL_SECONDS
         try:
             async with asyncio.timeout(seconds):
                 await self._reminders.changed.wait()

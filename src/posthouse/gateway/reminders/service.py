@@ -1,15 +1,15 @@
-"""The reminders of one gateway: kept in memory, asked about over HTTP, delivered by `ReminderClock`."""
+"""The reminders of one gateway: kept in memory, served over HTTP, delivered by `ReminderScheduler`."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from posthouse.agent.adapter import NoRawInput
+from posthouse.agent.adapter import no_raw_input
 from posthouse.contracts import gateway_reminders_http as wire
 from posthouse.errors import Conflict, NotFound
-from posthouse.gateway.reminders.events import ReminderStory
-from posthouse.gateway.reminders.reminder import Keys, Reminder, effective, order
+from posthouse.gateway.reminders.events import ReminderEvents
+from posthouse.gateway.reminders.reminder import KeyInput, Reminder, effective, order
 from posthouse.support import clock, ids
 from posthouse.terminal import keys
 
@@ -17,98 +17,76 @@ MAX_REMINDERS = 1000
 _TICK = timedelta(microseconds=1)
 
 
-class ReminderNotFound(NotFound):
-    """There is no such reminder."""
-
-    code = "reminder_not_found"
-
-    def __init__(self, reminder_id: str) -> None:
-        super().__init__(f"there is no reminder {reminder_id!r}; it was delivered, deleted or never made")
-
-
-class ReminderExecuting(Conflict):
-    """It is being delivered right now; nothing was changed."""
-
-    code = "reminder_executing"
-
-    def __init__(self, reminder_id: str) -> None:
-        super().__init__(f"reminder {reminder_id} is being delivered; change it when that is over")
-
-
-class TooManyReminders(Conflict):
-    """More are not kept; none of the batch was."""
-
-    code = "too_many_reminders"
-
-    def __init__(self) -> None:
-        super().__init__(f"at most {MAX_REMINDERS} reminders are kept; delete some first")
-
-
-class Reminders:
-    """What there is to be delivered. Lost with its gateway."""
+class ReminderService:
+    """Keeps the reminders in memory; they are lost when the gateway ends."""
 
     def __init__(
-        self, story: ReminderStory, *, takes_keys: bool, now: Callable[[], datetime] = clock.now
+        self, events: ReminderEvents, *, takes_keys: bool, now: Callable[[], datetime] = clock.now
     ) -> None:
-        self._story = story
+        self._events = events
         self._takes_keys = takes_keys
         self._now = now
-        self._known: dict[str, Reminder] = {}
+        self._reminders: dict[str, Reminder] = {}
         self._newest = datetime.min.replace(tzinfo=now().tzinfo)
-        #: Set whenever something changed; whoever delivers clears it.
+        #: Set on every change; the scheduler clears it.
         self.changed = asyncio.Event()
 
     def create(self, order: wire.CreateReminders) -> wire.Reminders:
-        """Keep them all, or none.
+        """Create all reminders, or none.
 
         Raises:
-            NoRawInput: One is of keys, and the agent takes none.
-            UnknownKey: One names a key that there is not.
-            TooManyReminders: There is no room.
+            InvalidInput: One has keys, and the agent accepts none (`no_raw_input`).
+            InvalidInput: `unknown_key`: One names an unknown key.
+            Conflict: The limit is exceeded (`too_many_reminders`).
         """
         for definition in order.reminders:
             self._check(definition)
-        if len(self._known) + len(order.reminders) > MAX_REMINDERS:
-            raise TooManyReminders
+        if len(self._reminders) + len(order.reminders) > MAX_REMINDERS:
+            raise Conflict(
+                f"at most {MAX_REMINDERS} reminders are kept; delete some first", code="too_many_reminders"
+            )
         made = [self._made(definition) for definition in order.reminders]
         for reminder in made:
             self.keep(reminder)
-            self._story.registered(reminder)
+            self._events.registered(reminder)
         return self._answer(made)
 
-    def listing(self) -> wire.Reminders:
-        return self._answer(sorted(self._known.values(), key=order))
+    def list_all(self) -> wire.Reminders:
+        return self._answer(sorted(self._reminders.values(), key=order))
 
     def get(self, reminder_id: str) -> wire.Reminder:
-        """One of them.
+        """One reminder.
 
         Raises:
-            ReminderNotFound: There is none.
+            NotFound: It does not exist (`reminder_not_found`).
         """
         return self._shown(self._find(reminder_id))
 
     def put(self, reminder_id: str, definition: wire.PutReminder) -> wire.Reminder:
-        """Give it a whole new definition; its time counts from now, its age stays.
+        """Replace its definition; the schedule restarts now, the creation time stays.
 
         Raises:
-            ReminderNotFound: There is none.
-            ReminderExecuting: It is being delivered.
-            NoRawInput, UnknownKey: As `create`.
+            NotFound: It does not exist (`reminder_not_found`).
+            Conflict: It is being delivered (`reminder_executing`).
+            InvalidInput: As `create`.
         """
         old = self._find(reminder_id)
         if old.is_executing:
-            raise ReminderExecuting(reminder_id)
+            raise Conflict(
+                f"reminder {reminder_id} is being delivered; change it when that is over",
+                code="reminder_executing",
+            )
         self._check(definition)
         made = _defined(definition, reminder_id, created_at=old.created_at, now=self._now())
         self.keep(made)
-        self._story.updated(made)
+        self._events.updated(made)
         return self._shown(made)
 
     def delete(self, reminder_id: str) -> wire.ReminderDeleted:
-        """Forget it. What is being delivered goes on to its end, and never again.
+        """Delete it. A delivery in progress is completed but not repeated.
 
         Raises:
-            ReminderNotFound: There is none.
+            NotFound: It does not exist (`reminder_not_found`).
         """
         reminder = self._find(reminder_id)
         if reminder.is_executing:
@@ -117,49 +95,52 @@ class Reminders:
         else:
             detail = "Deleted before it was delivered."
             self.forget(reminder_id)
-        self._story.deleted(reminder, detail)
+        self._events.deleted(reminder, detail)
         return wire.ReminderDeleted(reminder_id=reminder_id, detail=detail)
 
     def effective(self) -> Reminder | None:
-        """The one that is delivered next, when it is due."""
-        return effective(self._known.values())
+        """The reminder that is delivered next, once it is due."""
+        return effective(self._reminders.values())
 
     def find(self, reminder_id: str) -> Reminder | None:
-        return self._known.get(reminder_id)
+        return self._reminders.get(reminder_id)
 
     def keep(self, reminder: Reminder) -> None:
-        self._known[reminder.reminder_id] = reminder
+        self._reminders[reminder.reminder_id] = reminder
         self.changed.set()
 
     def forget(self, reminder_id: str) -> None:
-        self._known.pop(reminder_id, None)
+        self._reminders.pop(reminder_id, None)
         self.changed.set()
 
     def agent_changed(self) -> None:
-        """The agent may have become free for what waits."""
-        if self._known:
+        """Signal that the agent may be free for a waiting reminder."""
+        if self._reminders:
             self.changed.set()
 
-    def lose(self) -> None:
-        """Tell of each that it ends with this gateway."""
-        self._story.lost(self._known.values(), self._now())
-        self._known.clear()
+    def drop_all(self) -> None:
+        """Write that all reminders are lost with this gateway, and drop them."""
+        self._events.lost(self._reminders.values(), self._now())
+        self._reminders.clear()
 
     def _find(self, reminder_id: str) -> Reminder:
-        if (reminder := self._known.get(reminder_id)) is None:
-            raise ReminderNotFound(reminder_id)
+        if (reminder := self._reminders.get(reminder_id)) is None:
+            raise NotFound(
+                f"there is no reminder {reminder_id!r}; it was delivered, deleted or never created",
+                code="reminder_not_found",
+            )
         return reminder
 
     def _check(self, definition: wire.ReminderDefinition) -> None:
         if definition.send_keys is None:
             return
         if not self._takes_keys:
-            raise NoRawInput
+            raise no_raw_input()
         keys.parse(definition.send_keys.sequence)
 
     def _made(self, definition: wire.ReminderDefinition) -> Reminder:
         now = self._now()
-        # Reminders of one batch keep their order, even where the clock stands still.
+        # Unique times keep the order of a batch, even if the clock does not advance.
         self._newest = max(now, self._newest + _TICK)
         return _defined(definition, f"greminder-{ids.hex_id(12)}", created_at=self._newest, now=now)
 
@@ -193,7 +174,7 @@ class Reminders:
         )
 
 
-def _wire_keys(given: Keys | None) -> wire.ReminderKeys | None:
+def _wire_keys(given: KeyInput | None) -> wire.ReminderKeys | None:
     if given is None:
         return None
     return wire.ReminderKeys(sequence=given.sequence, ensure_enter=given.ensure_enter)
@@ -213,7 +194,7 @@ def _defined(
         mode=definition.mode,
         title=definition.title,
         prompt=definition.prompt,
-        keys=None if asked is None else Keys(sequence=asked.sequence, ensure_enter=asked.ensure_enter),
+        keys=None if asked is None else KeyInput(sequence=asked.sequence, ensure_enter=asked.ensure_enter),
         ranking=definition.ranking,
         paused=definition.paused,
         created_at=created_at,

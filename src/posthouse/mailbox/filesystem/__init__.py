@@ -1,1 +1,1 @@
-"""Mailboxes in a folder that several programs share: documents, links, and two kinds of SQLite files."""
+"""Mailboxes in a shared folder: documents, symlinks, and two kinds of SQLite databases."""

@@ -1,4 +1,4 @@
-"""Removing every message of a root, while its mailboxes and their owners stay."""
+"""Removes every message of a root; mailboxes and their registrations stay."""
 
 import shutil
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from pathlib import Path
 from posthouse.mailbox.filesystem import databases, folders, locks, recovery, registration, search
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.registration import Registration
-from posthouse.mailbox.transport import MailTrouble
+from posthouse.mailbox.transport import MailTransportError
 from posthouse.support import crashpoints, files
 
 _OF_INDEX = ("clear_state", "clear_projections", "clear_messages", "clear_attachments", "clear_threads")
@@ -17,7 +17,7 @@ _OF_BOX = ("clear", "clear_threads")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleared:
-    """What was removed, or would be."""
+    """Counts of what was removed, or would be with `dry_run`."""
 
     messages: int
     mailboxes: int
@@ -25,24 +25,24 @@ class Cleared:
 
 
 def clear_messages(root: Root, *, dry_run: bool = False) -> Cleared:
-    """Remove all messages and the attachments that the root keeps: from every mailbox, stashed ones too.
+    """Remove all messages and stored attachments from every mailbox, stashed ones included.
 
-    Documents go last. Whoever is killed on the way has emptied some mailboxes; a second call finishes, and
-    before that `repair` brings everything back.
+    Documents are removed last. After a crash some mailboxes are empty: a second call finishes the removal,
+    or `repair` restores everything.
 
     Raises:
-        MailTrouble: The root can't be read or written.
+        MailTransportError: The root can't be read or written.
     """
     try:
         with databases.opened(root.index) as index:
-            everyone = [one for one in registration.everyone(index) if one.database.is_file()]
+            everyone = [one for one in registration.all_registrations(index) if one.database.is_file()]
         with locks.hold(root, [one.address for one in everyone], index=True):
-            recovery.settle_held(root)
+            recovery.recover_locked(root)
             found = _counted(root, everyone)
             if not dry_run:
                 _clear(root, everyone)
     except OSError as error:
-        raise MailTrouble(f"{root.path} can't be cleared: {error}") from error
+        raise MailTransportError(f"{root.path} can't be cleared: {error}") from error
     return found
 
 
@@ -62,7 +62,7 @@ def _clear(root: Root, everyone: list[Registration]) -> None:
         for statement in _OF_INDEX:
             databases.run(index, statement)
     crashpoints.reach("index emptied")
-    away = folders.limbo(root)
+    away = folders.trash_folder(root)
     _put_away(root.messages.iterdir(), away)
     _put_away(root.managed.iterdir(), away)
     for folder in (root.messages, root.managed):

@@ -1,4 +1,4 @@
-"""What a sender wants to say → the document that says it."""
+"""Composes documents from a sender's input."""
 
 import json
 import re
@@ -9,20 +9,20 @@ from posthouse.contracts import mail_address, mail_document, mail_notice, mail_r
 from posthouse.contracts.mail_document import BadDocument, Document, DocumentAttachment, Participant
 from posthouse.contracts.mail_notice import NotifyAuth, NotifyBlock
 from posthouse.mailbox.message import ReplyPolicy
-from posthouse.mailbox.transport import BadMail, UnsupportedMail
+from posthouse.mailbox.transport import BadMail, UnsupportedMailOperation
 from posthouse.support import clock
 
 MAX_BODY_BYTES = 4 << 20
 _MAX_SUBJECT_CHARS = 998
-#: The thread's root is kept, and then the newest.
+#: The thread's root and the newest references are kept.
 _KEPT_REFERENCES = 100
-#: Line breaks and other control characters: a subject is one line, here and in a prompt that lists it.
+#: Line breaks and control characters: a subject must be one line, also in prompts.
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What any new message holds, whoever gets it."""
+    """Content of a new message, independent of its receivers."""
 
     subject: str
     body: str
@@ -31,13 +31,13 @@ class Content:
     notify_auth: NotifyAuth | None = None
 
 
-def new(
+def new_message(
     sender: Participant, to: Sequence[Participant], content: Content, *, cc: Sequence[Participant] = ()
 ) -> Document:
-    """A message that begins a thread.
+    """A message that starts a thread.
 
     Raises:
-        BadMail: A part of it breaks a rule.
+        BadMail: The content is invalid.
     """
     moment = clock.now()
     message_id = mail_document.new_message_id(moment)
@@ -59,25 +59,25 @@ def new(
     )
 
 
-def note(operator: Participant, to: Participant, content: Content, policy: ReplyPolicy) -> Document:
+def operator_note(operator: Participant, to: Participant, content: Content, policy: ReplyPolicy) -> Document:
     """A note of the operator. Raises what `new` raises."""
     return replace(
-        new(operator, [to], content),
+        new_message(operator, [to], content),
         headers={names.ORIGIN_HEADER: "operator", names.REPLY_POLICY_HEADER: policy},
         reply_to=(operator,) if policy == "operator_mailbox" else (),
     )
 
 
-def answer(sender: Participant, parent: Document, content: Content) -> Document:
+def reply(sender: Participant, parent: Document, content: Content) -> Document:
     """A reply to *parent*. Raises what `new` raises, and:
 
     Raises:
-        UnsupportedMail: The operator wants no answer to it.
+        UnsupportedMailOperation: It is an operator note without replies.
     """
     headers = parent.headers
     if headers.get(names.ORIGIN_HEADER) == "operator" and headers.get(names.REPLY_POLICY_HEADER) == "none":
-        raise UnsupportedMail(f"{parent.message_id} is a note of the operator that takes no answer")
-    begun = new(sender, parent.reply_to or (parent.sender,), content)
+        raise UnsupportedMailOperation(f"{parent.message_id} is a note of the operator that takes no answer")
+    begun = new_message(sender, parent.reply_to or (parent.sender,), content)
     known = (*parent.references, parent.message_id)
     kept = known if len(known) <= _KEPT_REFERENCES else (known[0], *known[1 - _KEPT_REFERENCES :])
     return replace(begun, thread_id=parent.thread_id, in_reply_to=parent.message_id, references=kept)
@@ -87,8 +87,8 @@ def reply_subject(subject: str) -> str:
     return subject if subject.lower().startswith("re:") else f"Re: {subject}"
 
 
-def addressee(text: str) -> str:
-    """A full address. Raises `BadAddress` with a hint for anything else."""
+def parse_address(text: str) -> str:
+    """A full address. Raises `InvalidInput` with a hint for anything else."""
     return mail_address.check(text.strip())
 
 
@@ -114,7 +114,7 @@ def _one_line(subject: str) -> str:
 
 
 def _checked(document: Document) -> Document:
-    """What we write is what we would read."""
+    """Validate *document* with the checks of the reader."""
     front = mail_document.to_mapping(document)
     try:
         size = len(document.body.encode())

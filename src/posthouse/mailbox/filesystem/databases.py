@@ -1,7 +1,7 @@
-"""The two databases of a mailbox root: connections that commit to disk, and the statements they are sent.
+"""The databases of a mailbox root: connections with durable commits, and their statements.
 
-Both keep the contract's rollback journal. One connection may have several files attached; what it commits
-then is in all of them or in none, whoever opens them next.
+They use the contract's rollback journal. A connection may attach several files; its commit is then atomic
+across all of them.
 """
 
 import re
@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from posthouse.mailbox.transport import MailTrouble
+from posthouse.mailbox.transport import MailTransportError
 
 _MARK = re.compile(r"^-- (\w+) --$", re.MULTILINE)
-#: Only somebody else's commit can make us wait.
+#: Only a commit of another connection blocks.
 _BUSY_SECONDS = 15.0
 #: SQLite's own limit.
 MAX_ATTACHED = 10
@@ -22,17 +22,17 @@ MAX_ATTACHED = 10
 
 @cache
 def statements(name: str) -> dict[str, str]:
-    """Every statement of `<name>.sql`. Read once; nobody changes it."""
+    """Every statement of `<name>.sql`, cached."""
     text = (Path(__file__).parent / f"{name}.sql").read_text(encoding="utf-8")
     parts = _MARK.split(text)[1:]
     return {mark: body.strip() for mark, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def create(path: Path, name: str) -> None:
-    """Make the database at *path*, or what is missing in it, with the schema of `<name>.sql`.
+    """Create or complete the database at *path* with the schema of `<name>.sql`.
 
     Raises:
-        MailTrouble: It can't be made or is broken.
+        MailTransportError: It can't be created or is corrupt.
     """
     try:
         path.touch(mode=0o600)  # SQLite would create it readable by others
@@ -47,14 +47,14 @@ def create(path: Path, name: str) -> None:
         finally:
             connection.close()
     except (sqlite3.Error, OSError) as error:
-        raise MailTrouble(f"{path} can't be used: {error}") from error
+        raise MailTransportError(f"{path} can't be used: {error}") from error
 
 
 def complete(path: Path) -> None:
-    """Add to a mailbox's database what another program's lacks. Costs one look when nothing is missing.
+    """Add missing schema to a mailbox database of another program. One query when nothing is missing.
 
     Raises:
-        MailTrouble: It can't be read or written.
+        MailTransportError: It can't be read or written.
     """
     with opened(path) as connection:
         made = connection.execute(statements("box")["is_complete"]).fetchone()
@@ -66,11 +66,11 @@ def complete(path: Path) -> None:
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to an existing database, closed after the body.
 
-    A commit that returned has also made the removal of its journal durable: without that, a power cut could
-    bring the journal back, and the journal would take the commit back.
+    A commit also makes the removal of its journal durable: otherwise the journal could reappear after a
+    power failure and roll the commit back.
 
     Raises:
-        MailTrouble: The file is not there or broken, or the body met an error of SQLite.
+        MailTransportError: The file is missing or corrupt, or the body raised an SQLite error.
     """
     try:
         uri = f"{path.as_uri()}?mode=rw"
@@ -82,12 +82,12 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise MailTrouble(f"{path} can't be used: {error}") from error
+        raise MailTransportError(f"{path} can't be used: {error}") from error
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what the body wrote, or nothing when it raises."""
+    """Commit the body's writes; roll back when it raises."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -100,13 +100,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def attached(connection: sqlite3.Connection, path: Path, name: str) -> Iterator[str]:
-    """Have the database at *path* under *name* for the body.
+    """Attach the database at *path* as *name* for the body.
 
     Raises:
-        MailTrouble: It is not there.
+        MailTransportError: The file is missing.
     """
     if not path.is_file():
-        raise MailTrouble(f"{path} is missing; `mailbox repair` makes it again")
+        raise MailTransportError(f"{path} is missing; `mailbox repair` recreates it")
     connection.execute(f"ATTACH DATABASE ? AS {name}", (f"{path.as_uri()}?mode=rw",))
     connection.execute(f"PRAGMA {name}.synchronous = EXTRA")
     try:
@@ -116,10 +116,10 @@ def attached(connection: sqlite3.Connection, path: Path, name: str) -> Iterator[
 
 
 def run(connection: sqlite3.Connection, statement: str, **parameters: object) -> sqlite3.Cursor:
-    """Send a statement of `index.sql`."""
+    """Execute a statement of `index.sql`."""
     return connection.execute(statements("index")[statement], parameters)
 
 
 def run_box(connection: sqlite3.Connection, statement: str, box: str, **parameters: object) -> sqlite3.Cursor:
-    """Send a statement of `box.sql` to the database that is open as *box*."""
+    """Execute a statement of `box.sql` on the database attached as *box*."""
     return connection.execute(statements("box")[statement].replace("{box}", box), parameters)

@@ -1,8 +1,8 @@
-"""Delivering a document: there for everybody or for nobody, whenever the process dies.
+"""Atomic delivery of a document: to all receivers or none, whenever the process dies.
 
-The staged file gets its canonical name as a second one, the links are made, and one commit enters the
-message into the index and the mailboxes. That commit decides: `recovery` completes what comes after it, and
-undoes what came before.
+The staged file is hard-linked to its canonical name, the projections are created, and one commit inserts the
+message into the index and the mailboxes. That commit decides: `recovery` completes a delivery after it, and
+undoes one before it.
 """
 
 import os
@@ -14,18 +14,18 @@ from posthouse.contracts.mail_document import Document, Participant
 from posthouse.mailbox import front_matter
 from posthouse.mailbox.filesystem import databases, folders, locks, placement, recovery, registration
 from posthouse.mailbox.filesystem.layout import Root
-from posthouse.mailbox.filesystem.placement import Place
-from posthouse.mailbox.transport import BadMail, MailboxUnusable, MailTrouble, UnknownRecipient
+from posthouse.mailbox.filesystem.placement import Projection
+from posthouse.mailbox.transport import BadMail, MailboxUnusable, MailTransportError, UnknownRecipient
 from posthouse.support import crashpoints, files, ids
 
 
 def stage(root: Root, document: Document) -> Path:
-    """Write *document* where a delivery begins, durably."""
+    """Write *document* durably into the staging folder."""
     staged = root.staging / f"gateway-{ids.hex_id(12)}.md"
     try:
         files.write_whole(staged, front_matter.encode(document), durable=True)
     except OSError as error:
-        raise MailTrouble(f"{staged} can't be written: {error}") from error
+        raise MailTransportError(f"{staged} can't be written: {error}") from error
     return staged
 
 
@@ -37,71 +37,71 @@ def send(root: Root, document: Document) -> None:
     except (BadMail, MailboxUnusable, UnknownRecipient):
         staged.unlink(missing_ok=True)
         raise
-    # Any other end, Ctrl-C included, may come half-way: the staged file is what the next opening judges by.
+    # Any other error, Ctrl-C included, may leave a partial delivery: recovery needs the staged file.
 
 
 def deliver(root: Root, staged: Path, document: Document) -> None:
-    """Give *document*, which lies whole at *staged*, to its sender and receivers.
+    """Deliver *document*, which is complete at *staged*, to its sender and receivers.
 
-    The staged file is gone then; after an error it is still there.
+    Removes the staged file on success; after an error it stays.
 
     Raises:
-        UnknownRecipient: A receiver's address is not active; nobody got anything.
-        MailboxUnusable: The sender's is not; nobody got anything.
+        UnknownRecipient: A receiver's address is not active; nothing was delivered.
+        MailboxUnusable: The sender's address is not active; nothing was delivered.
         BadMail: The root has a message of that id.
-        MailTrouble: Storage failed. The next opening completes the delivery or undoes it.
+        MailTransportError: Storage failed. Recovery completes or undoes the delivery.
     """
     addresses = [document.sender.address, *(one.address for one in document.receivers)]
     with locks.hold(root, addresses, index=True):
-        recovery.settle_held(root)
+        recovery.recover_locked(root)
         with databases.opened(root.index) as index:
             _deliver(index, root, staged, document)
 
 
 def _deliver(index: sqlite3.Connection, root: Root, staged: Path, document: Document) -> None:
-    places = _checked_places(index, root, document)
-    _give_name(root, staged, document)
+    projections = _checked_places(index, root, document)
+    _link_canonical(root, staged, document)
     try:
-        placement.link_all(root, document, places)
-        placement.commit(index, root, document, places)
-    except (MailTrouble, sqlite3.Error):
-        if not recovery.settle(root, staged, document):
+        placement.link_all(root, document, projections)
+        placement.commit(index, root, document, projections)
+    except (MailTransportError, sqlite3.Error):
+        if not recovery.recover(root, staged, document):
             raise
     staged.unlink(missing_ok=True)
 
 
-def _checked_places(index: sqlite3.Connection, root: Root, document: Document) -> list[Place]:
+def _checked_places(index: sqlite3.Connection, root: Root, document: Document) -> list[Projection]:
     _check_owner(index, root, document.sender, is_sender=True)
     for one in document.receivers:
         _check_owner(index, root, one, is_sender=False)
     if databases.run(index, "has_message", message_id=document.message_id).fetchone():
         raise BadMail(f"{root.path} has a message {document.message_id} already")
-    return placement.places_of(index, document)
+    return placement.projections_of(index, document)
 
 
 def _check_owner(index: sqlite3.Connection, root: Root, one: Participant, *, is_sender: bool) -> None:
     refusal = MailboxUnusable if is_sender else UnknownRecipient
     owner = registration.active(index, one.address)
     if owner is None:
-        raise refusal(why_not(index, root, one.address))
+        raise refusal(unreachable_reason(index, root, one.address))
     if owner.owner_principal_id != one.principal_id:
         raise refusal(f"{one.address} belongs to {owner.owner_principal_id}, not to {one.principal_id}")
     if not folders.is_whole(owner.folder):
-        raise MailTrouble(
-            f"the mailbox of {one.address} at {owner.folder} is not whole; `mailbox repair` mends it"
+        raise MailTransportError(
+            f"the mailbox of {one.address} at {owner.folder} is incomplete; run `mailbox repair`"
         )
 
 
-def why_not(index: sqlite3.Connection, root: Root, address: str) -> str:
-    """The words for somebody who wrote to an address that gets no mail here."""
+def unreachable_reason(index: sqlite3.Connection, root: Root, address: str) -> str:
+    """Error message for an address without an active mailbox."""
     former = registration.of_address(index, address)
     if former:
         return f"the mailbox of {address} in {root.path} is {former[0].status}; register it again to use it"
-    return f"nobody has the address {address} in {root.path}; `mailbox accounts list` shows who has one"
+    return f"no mailbox has the address {address} in {root.path}; `mailbox accounts list` shows all"
 
 
-def _give_name(root: Root, staged: Path, document: Document) -> None:
-    """Give the staged file its canonical name, durably, before any link leads there."""
+def _link_canonical(root: Root, staged: Path, document: Document) -> None:
+    """Hard-link the staged file to its canonical name, durably, before any projection is created."""
     target = root.document(document.message_id, document.date)
     try:
         if not target.parent.is_dir():
@@ -110,9 +110,9 @@ def _give_name(root: Root, staged: Path, document: Document) -> None:
         _link(staged, target)
         files.sync_folder(target.parent)
     except FileExistsError:
-        raise BadMail(f"{target} is there already") from None
+        raise BadMail(f"{target} already exists") from None
     except OSError as error:
-        raise MailTrouble(f"{target} can't be written: {error}") from error
+        raise MailTransportError(f"{target} can't be written: {error}") from error
     crashpoints.reach("document named")
 
 
@@ -122,7 +122,7 @@ def _link(staged: Path, target: Path) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        raise MailTrouble(
+        raise MailTransportError(
             f"{staged.parent} is on a file system without hard links ({error}); put the root on another"
         ) from error
 

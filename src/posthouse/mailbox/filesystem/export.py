@@ -1,4 +1,4 @@
-"""A copy of mailboxes that stands by itself: documents, attachments, boxes, and what was read."""
+"""Exports mailboxes to a self-contained folder: documents, attachments, boxes and message state."""
 
 import os
 import shutil
@@ -14,21 +14,15 @@ from posthouse.errors import Conflict
 from posthouse.mailbox.filesystem import databases, locks, reading, registration, state
 from posthouse.mailbox.filesystem.layout import Root, local_index
 from posthouse.mailbox.filesystem.registration import NotRegistered, Registration
-from posthouse.mailbox.transport import MailTrouble
+from posthouse.mailbox.transport import MailTransportError
 from posthouse.support import clock, files, ids
 
 SymlinkMode = Literal["materialize", "preserve"]
 
 
-class ExportExists(Conflict):
-    """Something lies where the export would go; nothing was written."""
-
-    code = "export_exists"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export holds."""
+    """Content of an export."""
 
     path: Path
     addresses: list[str]
@@ -39,17 +33,17 @@ class Exported:
 def export(
     root: Root, target: Path, addresses: Sequence[str] | None, *, symlink_mode: SymlinkMode = "materialize"
 ) -> Exported:
-    """Copy the mailboxes of *addresses*, or all, into the new folder *target*: whole, or not at all.
+    """Copy the mailboxes of *addresses*, or all, atomically into the new folder *target*.
 
-    `materialize` puts the documents themselves into the boxes, `preserve` links to the export's documents.
+    `materialize` copies documents into the boxes, `preserve` links to the export's documents.
 
     Raises:
-        ExportExists: *target* is there already and not empty.
+        Conflict: *target* exists and is not empty.
         NotRegistered: An address has no mailbox.
-        MailTrouble: It can't be copied.
+        MailTransportError: Copying failed.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ExportExists(f"{target} is there already; an export needs a new folder")
+        raise Conflict(f"{target} exists; an export needs a new folder", code="export_exists")
     chosen = _chosen(root, addresses)
     building = target.with_name(f".{target.name}.{ids.hex_id(8)}.partial")
     try:
@@ -60,7 +54,7 @@ def export(
         building.rename(target)
         files.sync_folder(target.parent)
     except (OSError, sqlite3.Error) as error:
-        raise MailTrouble(f"{target} can't be written: {error}") from error
+        raise MailTransportError(f"{target} can't be written: {error}") from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return Exported(
@@ -74,7 +68,7 @@ def export(
 def _chosen(root: Root, addresses: Sequence[str] | None) -> list[Registration]:
     with databases.opened(root.index) as index:
         if addresses is None:
-            return [one for one in registration.everyone(index) if one.status == "active"]
+            return [one for one in registration.all_registrations(index) if one.status == "active"]
         found = {address: registration.active(index, address) for address in addresses}
     missing = [address for address, one in found.items() if one is None]
     if missing:
@@ -83,7 +77,7 @@ def _chosen(root: Root, addresses: Sequence[str] | None) -> list[Registration]:
 
 
 class _Copy:
-    """One export under way."""
+    """One running export."""
 
     def __init__(self, root: Root, target: Path, symlink_mode: SymlinkMode) -> None:
         self._root = root
@@ -131,7 +125,7 @@ class _Copy:
             shutil.copyfile(document, place)
 
     def _document(self, message_id: str, date: str) -> Path | None:
-        """The export's own copy of a document. None where the root has lost it."""
+        """The export's copy of a document; None when the root has lost it."""
         source = self._root.document(message_id, date)
         target = files.private_folder(self._target / "messages" / date) / source.name
         if message_id in self._copied:
@@ -148,7 +142,7 @@ class _Copy:
         try:
             named = reading.load(source).attachments
         except BadDocument:
-            return  # the file is in the export as it is; what it names can't be told
+            return  # the file is exported unchanged; its attachments are unknown
         for one in named:
             kept = self._root.managed / one.attachment_id
             if one.kind == "managed_copy" and "/" not in one.attachment_id and kept.is_dir():

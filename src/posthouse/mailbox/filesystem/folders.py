@@ -1,4 +1,4 @@
-"""The folder of one mailbox: its boxes, its database, and the link that leads to a private one."""
+"""The folder of one mailbox: its boxes, its database, and the symlink to a private folder."""
 
 import stat
 from contextlib import suppress
@@ -6,22 +6,22 @@ from pathlib import Path
 
 from posthouse.mailbox.filesystem import databases, layout
 from posthouse.mailbox.filesystem.layout import BOXES, Root
-from posthouse.mailbox.transport import MailboxUnusable, MailTrouble
+from posthouse.mailbox.transport import MailboxUnusable, MailTransportError
 from posthouse.support import files, ids, ownership
 
-_LIMBO = "removed-"
+_TRASH_PREFIX = "removed-"
 
 
 def make(root: Root, address: str, folder: Path) -> None:
-    """Make the mailbox of *address* at *folder*, or what is missing of it, durably.
+    """Create or complete the mailbox of *address* at *folder*, durably.
 
     Raises:
-        MailboxUnusable: Something else lies there.
-        MailTrouble: It can't be made.
+        MailboxUnusable: The path has other content.
+        MailTransportError: The mailbox can't be created.
     """
     entry = root.entry(address)
     try:
-        _refuse_strangers(entry, folder)
+        _refuse_other_content(entry, folder)
         files.private_folder(folder)
         for box in BOXES:
             files.private_folder(folder / box)
@@ -31,26 +31,26 @@ def make(root: Root, address: str, folder: Path) -> None:
             entry.symlink_to(folder)
         files.sync_folder(root.mailboxes)
     except OSError as error:
-        raise MailTrouble(f"the mailbox of {address} can't be made at {folder}: {error}") from error
+        raise MailTransportError(f"the mailbox of {address} can't be created at {folder}: {error}") from error
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether mail can be delivered there."""
+    """Whether the mailbox is complete, so that mail can be delivered."""
     return layout.local_index(folder).is_file() and all((folder / box).is_dir() for box in BOXES)
 
 
-def limbo(root: Root) -> Path:
-    """A new folder for what is about to be removed."""
-    return files.private_folder(root.staging / f"{_LIMBO}{ids.hex_id(32)}")
+def trash_folder(root: Root) -> Path:
+    """Create a folder for data that is about to be removed."""
+    return files.private_folder(root.staging / f"{_TRASH_PREFIX}{ids.hex_id(32)}")
 
 
-def in_limbo(root: Root) -> list[Path]:
-    """What somebody began to remove."""
-    return sorted(root.staging.glob(f"{_LIMBO}*"))
+def trash_folders(root: Root) -> list[Path]:
+    """Folders of unfinished removals."""
+    return sorted(root.staging.glob(f"{_TRASH_PREFIX}*"))
 
 
 def empty(folder: Path, away: Path) -> None:
-    """Move what a mailbox consists of out of a private *folder*, and nothing else."""
+    """Remove the mailbox from a private *folder*: its database is moved to *away*, its links are deleted."""
     database = layout.local_index(folder)
     for name in (database.name, f"{database.name}-journal"):
         with suppress(FileNotFoundError):
@@ -59,7 +59,7 @@ def empty(folder: Path, away: Path) -> None:
 
 
 def unlink_messages(folder: Path) -> None:
-    """Remove the links to messages from every box of a mailbox, and nothing else."""
+    """Remove only the message links, from every box of a mailbox."""
     for box in _boxes(folder):
         for link in box.iterdir():
             if link.is_symlink():
@@ -73,7 +73,7 @@ def _boxes(folder: Path) -> list[Path]:
 
 
 def _move(source: Path, target: Path) -> None:
-    """A private folder may be on another file system, where a rename does not reach: there it is removed."""
+    """Move a file, or remove it when *target* is on another file system."""
     try:
         source.rename(target)
     except FileNotFoundError:
@@ -82,15 +82,15 @@ def _move(source: Path, target: Path) -> None:
         source.unlink()
 
 
-def _refuse_strangers(entry: Path, folder: Path) -> None:
+def _refuse_other_content(entry: Path, folder: Path) -> None:
     is_taken = entry != folder and (entry.is_symlink() or entry.exists())
     if is_taken and not (entry.is_symlink() and entry.readlink() == folder):
-        raise MailboxUnusable(f"{entry} is there already and does not lead to {folder}")
+        raise MailboxUnusable(f"{entry} exists and does not point to {folder}")
     try:
         found = folder.lstat()
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(found.st_mode):
-        raise MailboxUnusable(f"{folder} is there already and is no folder of its own")
+        raise MailboxUnusable(f"{folder} exists and is not a real folder")
     if (problem := ownership.problem(folder, found)) is not None:
         raise MailboxUnusable(problem)

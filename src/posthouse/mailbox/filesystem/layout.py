@@ -1,4 +1,4 @@
-"""Where everything of a mailbox root lies, and which folders can be one."""
+"""Paths inside a mailbox root, and its verification."""
 
 import stat
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from posthouse.contracts import mail_address, names
 from posthouse.mailbox.message import ARCHIVE, DRAFTS, INBOX, SENT
-from posthouse.mailbox.transport import MailboxUnusable, MailTrouble
+from posthouse.mailbox.transport import MailboxUnusable, MailTransportError
 from posthouse.support import ownership, untrusted_files
 
 BOXES = (INBOX, SENT, ARCHIVE, DRAFTS)
@@ -38,7 +38,7 @@ class Root:
 
     @property
     def managed(self) -> Path:
-        """Attachments that the root keeps itself."""
+        """Attachments stored in the root."""
         return self.path / "attachments" / "managed"
 
     @property
@@ -69,7 +69,7 @@ class Root:
         )
 
     def entry(self, address: str) -> Path:
-        """Where the mailbox of *address* is, or the link to it."""
+        """Path of the mailbox of *address*, or of the symlink to it."""
         return self.mailboxes / mail_address.check(address)
 
     def document(self, message_id: str, date: str) -> Path:
@@ -85,16 +85,16 @@ def local_index(mailbox: Path) -> Path:
 
 
 def is_root(path: Path) -> bool:
-    """Whether *path* says of itself that it is a mailbox root."""
+    """Whether *path* has the marker of a mailbox root."""
     return (path / names.MAIL_PROTOCOL_FILE).is_file()
 
 
 def verify(root: Root) -> None:
-    """Return when *root* is one that can be trusted and understood.
+    """Verify that *root* is trusted and has a supported version.
 
     Raises:
-        MailboxUnusable: It is none, is of another version, is another user's, or holds what no version makes.
-        MailTrouble: It can't be looked at.
+        MailboxUnusable: It is not a root, has another version or owner, or holds unknown entries.
+        MailTransportError: It can't be read.
     """
     try:
         _verify_marker(root)
@@ -102,14 +102,14 @@ def verify(root: Root) -> None:
             _verify_folder(folder)
         _verify_mailboxes(root)
     except OSError as error:
-        raise MailTrouble(f"{root.path} can't be read: {error}") from error
+        raise MailTransportError(f"{root.path} can't be read: {error}") from error
 
 
 def _verify_marker(root: Root) -> None:
     try:
         found = untrusted_files.read_bytes(root.marker, max_bytes=_MAX_MARKER_BYTES).decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
-        raise MailboxUnusable(f"{root.path} is no mailbox root; `mailbox init` makes one") from None
+        raise MailboxUnusable(f"{root.path} is not a mailbox root; `mailbox init` creates one") from None
     except untrusted_files.UnsafeFile as error:
         raise MailboxUnusable(str(error)) from None
     if found.strip() != _MARKER.strip():
@@ -121,13 +121,13 @@ def _verify_marker(root: Root) -> None:
 
 
 def _verify_folder(folder: Path) -> None:
-    """Who may write here decides where our mail goes, so it must be this user or root alone."""
+    """Refuse a folder that others can write to: they could redirect mail."""
     try:
         found = folder.lstat()
     except FileNotFoundError:
-        raise MailboxUnusable(f"{folder} is missing; `mailbox repair` makes it again") from None
+        raise MailboxUnusable(f"{folder} is missing; `mailbox repair` recreates it") from None
     if not stat.S_ISDIR(found.st_mode):
-        raise MailboxUnusable(f"{folder} is no folder of its own; a link here could lead our mail anywhere")
+        raise MailboxUnusable(f"{folder} is not a real folder; a link could redirect mail")
     if (problem := ownership.problem(folder, found)) is not None:
         raise MailboxUnusable(problem)
 

@@ -1,7 +1,7 @@
-"""The locks of a mailbox root: files that other programs on the root know, and that die with their holder.
+"""The locks of a mailbox root: lock files that other programs also use, with detection of dead holders.
 
-A lock is a file that only one can create. Ours also hold an flock on it: the kernel drops that with the
-process, so whoever meets the file of a dead holder can tell, and takes it away.
+A lock is a file created exclusively. Its holder also has an flock on it, which the kernel releases with the
+process, so that the file of a dead holder is recognized and removed.
 """
 
 import fcntl
@@ -14,37 +14,28 @@ from datetime import timedelta
 from pathlib import Path
 
 from posthouse.mailbox.filesystem.layout import Root
-from posthouse.mailbox.transport import MailTrouble
+from posthouse.mailbox.transport import MailTransportError
 from posthouse.support import clock, crashpoints, processes, untrusted_files
 
 _FIRST_PAUSE_SECONDS, _LAST_PAUSE_SECONDS = 0.002, 0.05
 _WAIT_SECONDS = 20.0
-#: Between making the file and writing into it, a holder needs microseconds.
+#: A holder writes into its new file within microseconds; an older empty file is stale.
 _EMPTY_SECONDS = 1.0
-#: The kernel counts in ticks, and clocks are set.
+#: Process start times have tick resolution, and clocks are adjusted.
 _CLOCK_SLACK = timedelta(seconds=2)
 _HOLDER = re.compile(r"pid=(\d{1,9}) acquired_at_utc=(\S+)")
-
-
-class MailboxLocked(MailTrouble):
-    """Somebody else works there; nothing was done."""
-
-    code = "mailbox_locked"
-
-    def __init__(self, path: Path, seconds: float) -> None:
-        super().__init__(f"{path} was not free within {seconds:g} s: {_words(path)}")
 
 
 @contextmanager
 def hold(
     root: Root, addresses: Sequence[str], *, index: bool, wait_seconds: float = _WAIT_SECONDS
 ) -> Iterator[None]:
-    """Hold the locks of *addresses*, and then that of the index, for the body.
+    """Hold the locks of *addresses*, then that of the index, for the body.
 
-    The order is everybody's: addresses sorted, then the index.
+    All programs use this order to avoid deadlock: addresses sorted, then the index.
 
     Raises:
-        MailboxLocked: They could not be had within *wait_seconds*.
+        MailTransportError: A lock was not acquired within *wait_seconds*.
     """
     paths = [root.address_lock(address) for address in sorted(set(addresses))]
     deadline = time.monotonic() + wait_seconds
@@ -60,7 +51,7 @@ def _hold_one(path: Path, deadline: float, wait_seconds: float) -> Iterator[None
     try:
         yield
     finally:
-        # Removed while it is still ours: another could otherwise take it, and we would remove theirs.
+        # Removed while still held: otherwise another process could take it, and its file would be removed.
         with suppress(FileNotFoundError):
             path.unlink()
         os.close(descriptor)
@@ -75,7 +66,9 @@ def _acquire(path: Path, deadline: float, wait_seconds: float) -> int:
         if _remove_if_stale(path):
             continue
         if time.monotonic() >= deadline:
-            raise MailboxLocked(path, wait_seconds)
+            raise MailTransportError(
+                f"{path} was not free within {wait_seconds:g} s: {_holder_text(path)}", code="mailbox_locked"
+            )
         time.sleep(pause)
         pause = min(pause * 2, _LAST_PAUSE_SECONDS)
 
@@ -86,10 +79,10 @@ def _create(path: Path) -> int | None:
     except FileExistsError:
         return None
     except OSError as error:
-        raise MailTrouble(f"{path} can't be made: {error}") from error
+        raise MailTransportError(f"{path} can't be created: {error}") from error
     crashpoints.reach("lock file made")
     try:
-        # Whoever looks whether we are dead holds it for a moment.
+        # A process that checks for a dead holder holds the flock briefly.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         os.write(descriptor, f"pid={os.getpid()} acquired_at_utc={clock.iso_micros(clock.now())}\n".encode())
         crashpoints.reach("lock file written")
@@ -97,19 +90,19 @@ def _create(path: Path) -> int | None:
             return descriptor
     except OSError as error:
         os.close(descriptor)
-        raise MailTrouble(f"{path} can't be held: {error}") from error
+        raise MailTransportError(f"{path} can't be held: {error}") from error
     os.close(descriptor)
     return None
 
 
 def _remove_if_stale(path: Path) -> bool:
-    """Take the file of a dead holder away. True when the way may be free."""
+    """Remove the file of a dead holder. True when the lock may be free."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return True
     except OSError as error:
-        raise MailTrouble(f"{path} can't be looked at: {error}") from error
+        raise MailTransportError(f"{path} can't be checked: {error}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _is_dead(descriptor) or not _is_at(path, descriptor):
@@ -119,21 +112,21 @@ def _remove_if_stale(path: Path) -> bool:
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError as error:  # a named pipe can't be read at a place
-        raise MailTrouble(f"{path} can't be looked at: {error}") from error
+        raise MailTransportError(f"{path} can't be checked: {error}") from error
     finally:
         os.close(descriptor)
 
 
 def _is_dead(descriptor: int) -> bool:
-    """Whether nobody can hold this file. Its flock is free; who knows no flock is asked for by pid."""
+    """Whether the holder is dead. The flock is free; holders without flock are checked by pid."""
     matched = _HOLDER.match(os.pread(descriptor, 200, 0).decode(errors="replace"))
     if matched is None:
         return time.time() - os.fstat(descriptor).st_mtime > _EMPTY_SECONDS
     holder = processes.identify(int(matched[1]))
-    return holder is None or not holder.is_alive() or _began_later(holder, matched[2])
+    return holder is None or not holder.is_alive() or _started_after(holder, matched[2])
 
 
-def _began_later(holder: processes.Process, acquired_at_utc: str) -> bool:
+def _started_after(holder: processes.Process, acquired_at_utc: str) -> bool:
     """Whether the pid was given to another process after the lock was taken."""
     try:
         acquired = clock.parse(acquired_at_utc)
@@ -150,10 +143,10 @@ def _is_at(path: Path, descriptor: int) -> bool:
     return os.path.samestat(there, os.fstat(descriptor))
 
 
-def _words(path: Path) -> str:
+def _holder_text(path: Path) -> str:
     try:
-        said = untrusted_files.read_bytes(path).decode(errors="replace")[:120].strip()
-        return said or "its holder has not said who it is"
+        text = untrusted_files.read_bytes(path).decode(errors="replace")[:120].strip()
+        return text or "its holder is not recorded"
     except untrusted_files.UnsafeFile as error:
         return str(error)
     except OSError:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from posthouse.contracts.mail_document import BadDocument, Document, Participant
 from posthouse.contracts.mail_notice import NotifyAuth, NotifyBlock
+from posthouse.errors import InvalidInput
 from posthouse.mailbox.filesystem import (
     attachments,
     composition,
@@ -24,29 +25,25 @@ from posthouse.mailbox.filesystem import (
 from posthouse.mailbox.filesystem.composition import Content
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.registration import Registration
-from posthouse.mailbox.filesystem.state import Change, State
+from posthouse.mailbox.filesystem.state import MessageState, StateChange
 from posthouse.mailbox.message import (
     ARCHIVE,
     INBOX,
     SENT,
-    Answer,
+    DeliveryStatus,
     Draft,
-    Enclosure,
-    Filter,
     Flags,
+    MailFilter,
     Message,
-    Note,
-    Reception,
-    Saved,
+    OperatorNote,
+    OutgoingAttachment,
+    ReplyDraft,
+    SavedAttachment,
     TransportName,
 )
 from posthouse.mailbox.transport import (
-    BadAttachment,
-    BadFilter,
-    BoxMismatch,
-    ContradictoryFlags,
     MailboxUnusable,
-    MailTrouble,
+    MailTransportError,
     MessageNotFound,
     UnknownRecipient,
     Watch,
@@ -59,7 +56,7 @@ _MAX_THREAD = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FilesystemMailbox:
-    """The mailbox of one address. Every call looks at the root anew, so that nothing it holds grows stale."""
+    """The mailbox of one address. It caches nothing: every call reads the root."""
 
     root: Root
     address: str
@@ -73,10 +70,10 @@ class FilesystemMailbox:
         folder = self._owner().folder
         if not folders.is_whole(folder):
             raise MailboxUnusable(
-                f"the mailbox of {self.address} at {folder} is not whole; `mailbox repair` mends it"
+                f"the mailbox of {self.address} at {folder} is incomplete; run `mailbox repair`"
             )
 
-    def find(self, wanted: Filter) -> list[Message]:
+    def find(self, wanted: MailFilter) -> list[Message]:
         rows = state.listing(self._owner(), wanted, since=_whole_second(wanted.since))
         return [reading.message(self.root, row, with_body=wanted.include_body) for row in rows]
 
@@ -86,7 +83,7 @@ class FilesystemMailbox:
     def read(self, message_ref: str, *, box: str | None = None) -> Message:
         found = self._state(message_ref, box)
         if not found.is_read:
-            state.change(self.root, self._owner(), [found.message_id], Change(is_read=True))
+            state.change(self.root, self._owner(), [found.message_id], StateChange(is_read=True))
         return self.peek(message_ref)
 
     def thread(self, thread_ref: str, *, limit: int | None = None) -> list[Message]:
@@ -96,12 +93,12 @@ class FilesystemMailbox:
             raise MessageNotFound(f"the mailbox of {self.address} has no thread {thread_ref[:80]!r}")
         return [reading.message(self.root, row, with_body=True) for row in reversed(rows)]
 
-    def receptions(self, message_ref: str) -> list[Reception]:
+    def delivery_status(self, message_ref: str) -> list[DeliveryStatus]:
         document = self._document(self._state(message_ref, None))
         with databases.opened(self.root.index) as index:
             owners = [registration.active(index, one.address) for one in document.receivers]
         return [
-            _reception(one, owner, document.message_id)
+            _delivery_status(one, owner, document.message_id)
             for one, owner in zip(document.receivers, owners, strict=True)
         ]
 
@@ -111,37 +108,42 @@ class FilesystemMailbox:
             to = [self._receiver(index, address) for address in draft.to]
             cc = [self._receiver(index, address) for address in draft.cc]
         return self._deliver(
-            lambda content: composition.new(me, to, content, cc=cc), draft.subject, draft.body, _extras(draft)
+            lambda content: composition.new_message(me, to, content, cc=cc),
+            draft.subject,
+            draft.body,
+            _extras(draft),
         )
 
-    def post(self, note: Note) -> Message:
+    def post(self, note: OperatorNote) -> Message:
         register_mailbox.ensure_operator(self.root)
         me = _participant(self._owner())
         return self._deliver(
-            lambda content: composition.note(delivery.operator(), me, content, note.reply_policy),
+            lambda content: composition.operator_note(delivery.operator(), me, content, note.reply_policy),
             note.subject,
             note.body,
             _extras(note),
         )
 
-    def reply(self, answer: Answer) -> Message:
+    def reply(self, answer: ReplyDraft) -> Message:
         parent = self._document(self._state(answer.message_ref, None))
         me = _participant(self._owner())
         sent = self._deliver(
-            lambda content: composition.answer(me, parent, content),
+            lambda content: composition.reply(me, parent, content),
             composition.reply_subject(parent.subject),
             answer.body,
             _extras(answer),
         )
-        marks = Change(is_read=True, is_answered=True)
+        marks = StateChange(is_read=True, is_answered=True)
         state.change(self.root, self._owner(), [parent.message_id], marks)
         return sent
 
     def mark(self, message_refs: Sequence[str], flags: Flags) -> list[Message]:
         if flags.archived and flags.read is False:
-            raise ContradictoryFlags("what is archived is read; it can't be marked unread too")
+            raise InvalidInput(
+                "what is archived is read; it can't be marked unread too", code="contradictory_flags"
+            )
         wanted = [reading.message_id(ref) for ref in message_refs]
-        change = Change(is_read=flags.read, is_answered=flags.answered)
+        change = StateChange(is_read=flags.read, is_answered=flags.answered)
         if flags.archived is None:
             state.change(self.root, self._owner(), wanted, change)
         else:
@@ -157,16 +159,18 @@ class FilesystemMailbox:
     def archive(self, message_refs: Sequence[str]) -> list[Message]:
         return self.move(message_refs, ARCHIVE)
 
-    def save_attachment(self, message_ref: str, attachment_id: str, target: Path) -> Saved:
+    def save_attachment(self, message_ref: str, attachment_id: str, target: Path) -> SavedAttachment:
         row = self._state(message_ref, None)
         for one in self._document(row).attachments:
             if one.attachment_id == attachment_id:
                 path = attachments.save(self.root, one, target)
                 listed = reading.message(self.root, row, with_body=False).attachments
-                return Saved(
+                return SavedAttachment(
                     path=path, attachment=next(a for a in listed if a.attachment_id == attachment_id)
                 )
-        raise BadAttachment(f"message {row.message_id} has no attachment {attachment_id[:80]!r}")
+        raise InvalidInput(
+            f"message {row.message_id} has no attachment {attachment_id[:80]!r}", code="bad_attachment"
+        )
 
     def search(self, words: str, *, box: str | None = None, limit: int = 20) -> list[Message]:
         owner = self._owner()
@@ -178,7 +182,7 @@ class FilesystemMailbox:
         try:
             return FolderWatch(folder, on_change)
         except OSError as error:
-            raise MailTrouble(f"{folder} can't be watched: {error}") from error
+            raise MailTransportError(f"{folder} can't be watched: {error}") from error
 
     def close(self) -> None:
         """Nothing is held between calls."""
@@ -199,16 +203,16 @@ class FilesystemMailbox:
         return found
 
     def _receiver(self, index: sqlite3.Connection, text: str) -> Participant:
-        address = composition.addressee(text)
+        address = composition.parse_address(text)
         found = registration.active(index, address)
         if found is None:
-            raise UnknownRecipient(delivery.why_not(index, self.root, address))
+            raise UnknownRecipient(delivery.unreachable_reason(index, self.root, address))
         return _participant(found)
 
     def _deliver(
         self, compose: Callable[[Content], Document], subject: str, body: str, extras: "_Extras"
     ) -> Message:
-        enclosed = attachments.enclose(self.root, extras.enclosures)
+        enclosed = attachments.attach(self.root, extras.enclosures)
         try:
             document = compose(
                 Content(
@@ -221,15 +225,15 @@ class FilesystemMailbox:
             )
             delivery.send(self.root, document)
         except BaseException as error:
-            if not isinstance(error, MailTrouble):  # after which it may have been delivered all the same
+            if not isinstance(error, MailTransportError):  # which may mean that it was delivered
                 attachments.discard(self.root, enclosed)
             raise
         return reading.of_document(document, self._state_of_new(document), with_body=True)
 
-    def _state_of_new(self, document: Document) -> State:
-        """How this mailbox holds what was just delivered."""
+    def _state_of_new(self, document: Document) -> MessageState:
+        """State in this mailbox of a message that was just delivered."""
         is_mine = any(one.address == self.address for one in document.receivers)
-        return State(
+        return MessageState(
             message_id=document.message_id,
             thread_id=document.thread_id,
             created_at_utc=document.created_at_utc,
@@ -239,30 +243,33 @@ class FilesystemMailbox:
             box_name=INBOX if is_mine else SENT,
         )
 
-    def _state(self, message_ref: str, box: str | None) -> State:
+    def _state(self, message_ref: str, box: str | None) -> MessageState:
         [found] = state.states(self._owner(), [reading.message_id(message_ref)])
         if box is not None and found.box_name != box.strip():
-            raise BoxMismatch(f"message {found.message_id} is in {found.box_name!r}, not in {box.strip()!r}")
+            raise InvalidInput(
+                f"message {found.message_id} is in {found.box_name!r}, not in {box.strip()!r}",
+                code="box_mismatch",
+            )
         return found
 
     def _messages(self, message_ids: Sequence[str]) -> list[Message]:
         rows = state.states(self._owner(), message_ids)
         return [reading.message(self.root, row, with_body=True) for row in rows]
 
-    def _document(self, row: State) -> Document:
+    def _document(self, row: MessageState) -> Document:
         path = self.root.document(row.message_id, row.created_at_utc[:10])
         try:
             return reading.load(path)
         except BadDocument as error:
-            raise MailTrouble(f"message {row.message_id} is damaged: {error}") from error
+            raise MailTransportError(f"message {row.message_id} is damaged: {error}") from error
 
 
 def open_mailbox(path: Path, *, address: str, principal_id: str) -> FilesystemMailbox:
     """The mailbox of *address* in the root at *path*.
 
     Raises:
-        MailboxUnusable: The root is none, or has no such mailbox of that principal.
-        MailTrouble: It can't be read.
+        MailboxUnusable: The root is invalid, or has no such mailbox of that principal.
+        MailTransportError: It can't be read.
     """
     mailbox = FilesystemMailbox(open_root.open_root(path), address, principal_id)
     mailbox.check()
@@ -272,12 +279,12 @@ def open_mailbox(path: Path, *, address: str, principal_id: str) -> FilesystemMa
 
 @dataclass(frozen=True, slots=True)
 class _Extras:
-    enclosures: tuple[Enclosure, ...]
+    enclosures: tuple[OutgoingAttachment, ...]
     notify_block: NotifyBlock | None
     notify_auth: NotifyAuth | None
 
 
-def _extras(asked: Draft | Note | Answer) -> _Extras:
+def _extras(asked: Draft | OperatorNote | ReplyDraft) -> _Extras:
     return _Extras(asked.enclosures, asked.notify_block, asked.notify_auth)
 
 
@@ -291,19 +298,21 @@ def _participant(owner: Registration) -> Participant:
     )
 
 
-def _reception(receiver: Participant, owner: Registration | None, message_id: str) -> Reception:
+def _delivery_status(receiver: Participant, owner: Registration | None, message_id: str) -> DeliveryStatus:
     party = reading.party(receiver)
     if owner is None or owner.owner_principal_id != receiver.principal_id:
-        return Reception(receiver=party)
+        return DeliveryStatus(receiver=party)
     try:
         [row] = state.states(owner, [message_id])
     except MessageNotFound:
-        return Reception(receiver=party)
-    return Reception(receiver=party, box=row.box_name, read=bool(row.is_read), answered=bool(row.is_answered))
+        return DeliveryStatus(receiver=party)
+    return DeliveryStatus(
+        receiver=party, box=row.box_name, read=bool(row.is_read), answered=bool(row.is_answered)
+    )
 
 
 def _whole_second(since: str | None) -> str:
-    """The first whole second that is not before *since*, as documents write it."""
+    """*since* rounded up to a whole second, in the format of documents."""
     if since is None:
         return ""
     try:
@@ -311,5 +320,7 @@ def _whole_second(since: str | None) -> str:
         if moment.microsecond:
             moment = moment.replace(microsecond=0) + timedelta(seconds=1)
     except (ValueError, OverflowError) as error:
-        raise BadFilter(f"since is {since[:40]!r}, which is no ISO-8601 time") from error
+        raise InvalidInput(
+            f"since is {since[:40]!r}, which is not an ISO-8601 time", code="bad_mail_filter"
+        ) from error
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""What the scripts of a root do: a payload in, one JSON line out."""
+"""Implements the scripts of a root: a payload in, one JSON line out."""
 
 import argparse
 import json
@@ -23,9 +23,9 @@ from posthouse.mailbox.filesystem import (
 from posthouse.mailbox.filesystem import repair as repairing
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.register_mailbox import Registered
-from posthouse.mailbox.filesystem.registration import Registration, Removal, Wish
-from posthouse.mailbox.filesystem.repair import Report
-from posthouse.mailbox.filesystem.state import Change
+from posthouse.mailbox.filesystem.registration import Registration, RegistrationRequest, Removal
+from posthouse.mailbox.filesystem.repair import RepairReport
+from posthouse.mailbox.filesystem.state import StateChange
 from posthouse.mailbox.message import ARCHIVE, INBOX
 from posthouse.support import clock, files, untrusted_files
 
@@ -35,14 +35,8 @@ _MAX_PAYLOAD_BYTES = 8 << 20
 _MARKS = {"read": "is_read", "answered": "is_answered", "starred": "is_starred", "deleted": "is_deleted"}
 
 
-class BadPayload(InvalidInput):
-    """The payload is not what the script takes."""
-
-    code = "bad_payload"
-
-
 def main(operation: Callable[[Path, Payload], Result]) -> int:
-    """Run one script. The exit code is 1 when it said no."""
+    """Run one script. The exit code is 1 when the operation failed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--mailbox-root", type=Path, required=True)
     parser.add_argument("--payload-file", type=Path, required=True)
@@ -56,17 +50,17 @@ def main(operation: Callable[[Path, Payload], Result]) -> int:
 
 
 def register(path: Path, payload: Payload) -> Result:
-    wish = _wish(payload)
-    return registered(wish, register_mailbox.register(open_root.open_root(path), wish))
+    request = _registration_request(payload)
+    return registered(request, register_mailbox.register(open_root.open_root(path), request))
 
 
-def registered(wish: Wish, done: Registered) -> Result:
-    """What the contract tells of a registration."""
+def registered(request: RegistrationRequest, done: Registered) -> Result:
+    """The contract's result of a registration."""
     answer: Result = {
-        "mode": wish.mode,
-        "address": wish.address,
+        "mode": request.mode,
+        "address": request.address,
         "active_registration_id": done.registration.registration_id,
-        "owner_principal_id": wish.owner_principal_id,
+        "owner_principal_id": request.owner_principal_id,
         "status": "active",
     }
     if done.is_reused:
@@ -82,14 +76,14 @@ def registered(wish: Wish, done: Registered) -> Result:
 def deregister(path: Path, payload: Payload) -> Result:
     mode = _text(payload, "mode", default="deactivate")
     if mode not in ("deactivate", "purge"):
-        raise BadPayload(f"mode is {mode!r}; it is deactivate or purge")
+        raise _bad_payload(f"mode is {mode!r}; it is deactivate or purge")
     removal: Removal = "purge" if mode == "purge" else "deactivate"
     gone = register_mailbox.deregister(open_root.open_root(path), _text(payload, "address"), removal)
     return deregistered(removal, gone)
 
 
 def deregistered(mode: Removal, gone: Registration) -> Result:
-    """What the contract tells of a removal."""
+    """The contract's result of a removal."""
     status, key = ("purged", "purged") if mode == "purge" else ("inactive", "deactivated")
     return {
         "mode": mode,
@@ -106,7 +100,7 @@ def deliver(path: Path, payload: Payload) -> Result:
     document = reading.load(staged)
     for name, value in mail_document.to_mapping(document).items():
         if name in payload and json.dumps(payload[name]) != json.dumps(value):
-            raise BadPayload(f"{name} differs between the payload and {staged}")
+            raise _bad_payload(f"{name} differs between the payload and {staged}")
     delivery.deliver(root, staged, document)
     return {
         "message_id": document.message_id,
@@ -116,7 +110,7 @@ def deliver(path: Path, payload: Payload) -> Result:
 
 
 def insert_headers(path: Path, payload: Payload) -> Result:
-    """Complete a staged document: what the payload gives, then what it has, then what every message needs."""
+    """Complete a staged document. The payload overrides its headers, which override generated defaults."""
     root = open_root.open_root(path)
     staged = _staged(root, payload)
     front, body = front_matter.split(untrusted_files.read_bytes(staged))
@@ -145,16 +139,16 @@ def update_state(path: Path, payload: Payload) -> Result:
     owner = _owner(root, _text(payload, "address"))
     listed = payload.get("message_ids", [payload.get("message_id")])
     if not isinstance(listed, list) or not listed or not all(isinstance(one, str) for one in listed):
-        raise BadPayload("message_ids is no list of message ids")
+        raise _bad_payload("message_ids is not a list of message ids")
     wanted = [reading.message_id(one) for one in listed]
     marks = {field: _flag(payload, name) for name, field in _MARKS.items()}
     archived, box = _flag(payload, "archived"), payload.get("box")
     if archived is not None:
         box = ARCHIVE if archived else INBOX
     if box is None:
-        state.change(root, owner, wanted, Change(**marks))
+        state.change(root, owner, wanted, StateChange(**marks))
     else:
-        state.move(root, owner, wanted, str(box), Change(**marks))
+        state.move(root, owner, wanted, str(box), StateChange(**marks))
     return {"address": owner.address, "message_ids": wanted, "updated_count": len(wanted)}
 
 
@@ -162,7 +156,7 @@ def repair_index(path: Path, _payload: Payload) -> Result:
     return repaired(repairing.repair(Root(path)))
 
 
-def repaired(report: Report) -> Result:
+def repaired(report: RepairReport) -> Result:
     return {
         "message_count": report.messages,
         "registration_count": report.registrations,
@@ -178,18 +172,18 @@ def _load(path: Path) -> Payload:
         content = untrusted_files.read_bytes(path, max_bytes=_MAX_PAYLOAD_BYTES, follow=True)
         payload = untrusted_files.decode_json(content)
     except (OSError, ValueError) as error:
-        raise BadPayload(f"{path} is no payload: {error}") from error
+        raise _bad_payload(f"{path} is not a payload: {error}") from error
     if not isinstance(payload, dict):
-        raise BadPayload(f"{path} holds no JSON object")
+        raise _bad_payload(f"{path} is not a JSON object")
     return payload
 
 
-def _wish(payload: Payload) -> Wish:
+def _registration_request(payload: Payload) -> RegistrationRequest:
     mode, kind = _text(payload, "mode", default="safe"), _text(payload, "mailbox_kind", default="in_root")
     if mode not in ("safe", "force", "stash") or kind not in ("in_root", "symlink"):
-        raise BadPayload(f"mode {mode!r} or mailbox_kind {kind!r} is unknown")
+        raise _bad_payload(f"mode {mode!r} or mailbox_kind {kind!r} is unknown")
     path = _optional(payload, "mailbox_path")
-    return Wish(
+    return RegistrationRequest(
         address=_text(payload, "address"),
         owner_principal_id=_text(payload, "owner_principal_id"),
         mode="safe" if mode == "safe" else "force" if mode == "force" else "stash",
@@ -207,18 +201,18 @@ def _owner(root: Root, address: str) -> Registration:
 
 
 def _staged(root: Root, payload: Payload) -> Path:
-    """The file to deliver. It becomes a message by a second name, so it lies in the root's staging folder."""
+    """The file to deliver. It must be in the root's staging folder, because delivery hard-links it."""
     staged = Path(_text(payload, "staged_message_path"))
     staged = staged if staged.is_absolute() else root.staging / staged
     if staged.parent.resolve() != root.staging.resolve() or staged.is_symlink() or not staged.is_file():
-        raise BadPayload(f"staged_message_path is {staged}, which is no file in {root.staging}")
+        raise _bad_payload(f"staged_message_path is {staged}, which is not a file in {root.staging}")
     return root.staging / staged.name
 
 
 def _text(payload: Payload, name: str, *, default: str | None = None) -> str:
     value = payload.get(name, default)
     if not isinstance(value, str) or not value.strip():
-        raise BadPayload(f"{name} is missing or no text")
+        raise _bad_payload(f"{name} is missing or not a text")
     return value
 
 
@@ -229,5 +223,9 @@ def _optional(payload: Payload, name: str) -> str | None:
 def _flag(payload: Payload, name: str) -> bool | None:
     value = payload.get(name)
     if value is not None and not isinstance(value, bool):
-        raise BadPayload(f"{name} is neither true nor false")
+        raise _bad_payload(f"{name} is neither true nor false")
     return value
+
+
+def _bad_payload(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_payload")

@@ -1,4 +1,4 @@
-"""A message's places: its links in the mailboxes that hold it, and its rows in the databases."""
+"""Projections of a message: its symlinks in the mailboxes that hold it, and its rows in the databases."""
 
 import json
 import sqlite3
@@ -13,12 +13,12 @@ from posthouse.mailbox.filesystem.databases import run, run_box
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.registration import Registration
 from posthouse.mailbox.message import INBOX, SENT
-from posthouse.mailbox.transport import MailTrouble
+from posthouse.mailbox.transport import MailTransportError
 from posthouse.support import crashpoints, files
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Projection:
     """A box of a mailbox that holds the message."""
 
     registration: Registration
@@ -28,39 +28,39 @@ class Place:
         return self.registration.folder / self.box / f"{message_id}.md"
 
 
-def places_of(index: sqlite3.Connection, document: Document) -> list[Place]:
-    """Where *document* belongs, as far as its addresses are active: the sender's first."""
-    found: list[Place] = []
+def projections_of(index: sqlite3.Connection, document: Document) -> list[Projection]:
+    """The projections of *document* for its active addresses, the sender's first."""
+    found: list[Projection] = []
     wanted = [(document.sender, SENT), *((one, INBOX) for one in document.receivers)]
     for participant, box in wanted:
         owner = registration.active(index, participant.address)
         if owner is not None:
-            found.append(Place(owner, box))
+            found.append(Projection(owner, box))
     return found
 
 
-def link_all(root: Root, document: Document, places: Sequence[Place]) -> None:
-    """Make every link, durably. Those that are there already are kept.
+def link_all(root: Root, document: Document, projections: Sequence[Projection]) -> None:
+    """Create every link, durably. Existing links are kept.
 
     Raises:
-        MailTrouble: One can't be made.
+        MailTransportError: A link can't be created.
     """
     target = root.document(document.message_id, document.date)
     try:
-        for place in places:
-            _link(target, place.link(document.message_id))
+        for projection in projections:
+            _link(target, projection.link(document.message_id))
             crashpoints.reach("projection linked")
-        for place in places:
-            files.sync_folder(place.registration.folder / place.box)
+        for projection in projections:
+            files.sync_folder(projection.registration.folder / projection.box)
     except OSError as error:
-        raise MailTrouble(f"{document.message_id} can't be linked: {error}") from error
+        raise MailTransportError(f"{document.message_id} can't be linked: {error}") from error
 
 
-def unlink_all(root: Root, document: Document, places: Sequence[Place]) -> None:
-    """Remove the links and the canonical file of a message that nobody got."""
+def unlink_all(root: Root, document: Document, projections: Sequence[Projection]) -> None:
+    """Remove the links and the canonical file of an undelivered message."""
     target = root.document(document.message_id, document.date)
-    for place in places:
-        link = place.link(document.message_id)
+    for projection in projections:
+        link = projection.link(document.message_id)
         if link.is_symlink() and link.readlink() == target:
             link.unlink()
             crashpoints.reach("projection removed")
@@ -75,16 +75,18 @@ def _link(target: Path, link: Path) -> None:
             raise
 
 
-def commit(index: sqlite3.Connection, root: Root, document: Document, places: Sequence[Place]) -> None:
-    """Enter *document* into the index and, with the same commit, into as many mailboxes as SQLite can take.
+def commit(
+    index: sqlite3.Connection, root: Root, document: Document, projections: Sequence[Projection]
+) -> None:
+    """Insert *document* into the index and, in the same commit, into as many mailboxes as SQLite can attach.
 
-    The others follow. A crash in between is completed by `recovery`, because the index has it.
+    The others follow. `recovery` completes them after a crash, because the index has the message.
     """
-    first, *others = _batches(places)
+    first, *others = _batches(projections)
     with ExitStack() as stack:
         opened = _attach(stack, index, first)
         with databases.transaction(index):
-            catalogue(index, root, document, places)
+            insert_with_projections(index, root, document, projections)
             _put_all(index, document, opened)
             crashpoints.reach("message entered")
     crashpoints.reach("message committed")
@@ -92,9 +94,11 @@ def commit(index: sqlite3.Connection, root: Root, document: Document, places: Se
         _fill_batch(index, document, batch)
 
 
-def fill(index: sqlite3.Connection, document: Document, places: Sequence[Place]) -> None:
-    """Enter a message that the index has into every mailbox that misses it."""
-    for batch in _batches(places):
+def complete_mailboxes(
+    index: sqlite3.Connection, document: Document, projections: Sequence[Projection]
+) -> None:
+    """Insert an indexed message into every mailbox where it is missing."""
+    for batch in _batches(projections):
         _fill_batch(index, document, batch)
 
 
@@ -106,9 +110,12 @@ def _fill_batch(index: sqlite3.Connection, document: Document, batch: dict[Regis
     crashpoints.reach("mailboxes filled")
 
 
-def _batches(places: Sequence[Place]) -> Iterator[dict[Registration, str]]:
-    """The mailboxes and the box that each shows the message in. Mail to oneself is in the inbox."""
-    shown = {place.registration: place.box for place in sorted(places, key=lambda one: one.box == INBOX)}
+def _batches(projections: Sequence[Projection]) -> Iterator[dict[Registration, str]]:
+    """Batches of mailboxes, each with the box of the message. Mail to oneself is in the inbox."""
+    shown = {
+        projection.registration: projection.box
+        for projection in sorted(projections, key=lambda one: one.box == INBOX)
+    }
     items = list(shown.items())
     for start in range(0, len(items) or 1, databases.MAX_ATTACHED):
         yield dict(items[start : start + databases.MAX_ATTACHED])
@@ -138,7 +145,7 @@ def put(
     is_read: bool,
     is_archived: bool = False,
 ) -> None:
-    """Enter *document* into the mailbox that is open as *name*. What it has already is left as it is."""
+    """Insert *document* into the mailbox attached as *name*. Existing rows are unchanged."""
     values = {
         "message_id": document.message_id,
         "thread_id": document.thread_id,
@@ -158,23 +165,27 @@ def put(
     run_box(connection, "count_thread", name, thread_id=document.thread_id)
 
 
-def catalogue(index: sqlite3.Connection, root: Root, document: Document, places: Sequence[Place]) -> None:
-    """Enter what the index knows of a message: its fields and its links."""
-    owners = {place.registration.address: place.registration for place in places}
-    enter(index, root, document, owners)
-    for place in places:
+def insert_with_projections(
+    index: sqlite3.Connection, root: Root, document: Document, projections: Sequence[Projection]
+) -> None:
+    """Insert a message into the index, with its projections."""
+    owners = {projection.registration.address: projection.registration for projection in projections}
+    insert_message(index, root, document, owners)
+    for projection in projections:
         run(
             index,
             "put_projection",
-            registration_id=place.registration.registration_id,
+            registration_id=projection.registration.registration_id,
             message_id=document.message_id,
-            folder_name=place.box,
-            projection_path=str(place.link(document.message_id)),
+            folder_name=projection.box,
+            projection_path=str(projection.link(document.message_id)),
         )
 
 
-def enter(index: sqlite3.Connection, root: Root, document: Document, owners: dict[str, Registration]) -> None:
-    """Enter what the index knows of a message besides its links."""
+def insert_message(
+    index: sqlite3.Connection, root: Root, document: Document, owners: dict[str, Registration]
+) -> None:
+    """Insert a message into the index, without projections."""
     sender = document.sender
     run(
         index,

@@ -1,4 +1,4 @@
-"""Messages as one mailbox holds them: the canonical document, and what the mailbox thinks of it."""
+"""Reads messages of a mailbox: the canonical document combined with the mailbox's state."""
 
 import json
 import os
@@ -13,15 +13,16 @@ from posthouse.contracts.mail_document import (
     DocumentAttachment,
     Participant,
 )
+from posthouse.errors import InvalidInput
 from posthouse.mailbox import front_matter
 from posthouse.mailbox.filesystem import databases
 from posthouse.mailbox.filesystem.databases import run
 from posthouse.mailbox.filesystem.layout import Root
-from posthouse.mailbox.filesystem.state import State
+from posthouse.mailbox.filesystem.state import MessageState
 from posthouse.mailbox.message import Attachment, Message, Party, preview
-from posthouse.mailbox.transport import BadReference, MailTrouble, MessageNotFound
+from posthouse.mailbox.transport import MailTransportError, MessageNotFound
 
-#: Longer documents are not ours: a body has a limit when it is sent.
+#: Larger documents are refused; sending limits the body.
 MAX_DOCUMENT_BYTES = 64 << 20
 _PREFIX = "filesystem:"
 
@@ -31,17 +32,19 @@ def reference(message_id: str) -> str:
 
 
 def message_id(ref: str) -> str:
-    """The id that a reference names; a bare id is one too.
+    """The message id of a reference; a bare id is accepted too.
 
     Raises:
-        BadReference: It belongs to another transport.
-        MessageNotFound: No message can have it.
+        InvalidInput: The reference belongs to another transport.
+        MessageNotFound: It is not a valid id.
     """
     bare = ref.strip().removeprefix(_PREFIX)
     if ":" in bare:
-        raise BadReference(f"{ref[:80]!r} is no reference to a message of a filesystem mailbox")
+        raise InvalidInput(
+            f"{ref[:80]!r} is not a message reference of a filesystem mailbox", code="bad_message_ref"
+        )
     if not MESSAGE_ID.match(bare):
-        raise MessageNotFound(f"there is no message {ref[:80]!r}; a listing names what there is")
+        raise MessageNotFound(f"there is no message {ref[:80]!r}; a listing shows the existing ones")
     return bare
 
 
@@ -49,22 +52,22 @@ def load(path: Path | str) -> Document:
     """The document at *path*, read without following a link.
 
     Raises:
-        BadDocument: It is none.
-        MailTrouble: It can't be read.
+        BadDocument: The file is not a document.
+        MailTransportError: It can't be read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
-        raise MailTrouble(f"{path} can't be read: {error}") from error
+        raise MailTransportError(f"{path} can't be read: {error}") from error
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_DOCUMENT_BYTES:
-            raise BadDocument(f"{path} is no plain file of at most {MAX_DOCUMENT_BYTES >> 20} MiB")
+            raise BadDocument(f"{path} is not a regular file of at most {MAX_DOCUMENT_BYTES >> 20} MiB")
         return front_matter.decode(_content(descriptor, found.st_size))
     except BadDocument as error:
         raise BadDocument(f"{path}: {error}") from error
     except OSError as error:
-        raise MailTrouble(f"{path} can't be read: {error}") from error
+        raise MailTransportError(f"{path} can't be read: {error}") from error
     finally:
         os.close(descriptor)
 
@@ -76,18 +79,18 @@ def _content(descriptor: int, size: int) -> bytes:
     return content
 
 
-def message(root: Root, state: State, *, with_body: bool) -> Message:
-    """One message of a mailbox. Where its document is lost or damaged, as far as the index knows it."""
-    # A text, because a listing makes thousands of them, and a Path costs as much as reading the file.
+def message(root: Root, state: MessageState, *, with_body: bool) -> Message:
+    """One message of a mailbox. A lost or damaged document is replaced by the data in the index."""
+    # A str, because a listing builds thousands, and a Path costs as much as reading the file.
     path = f"{root.path}/messages/{state.created_at_utc[:10]}/{state.message_id}.md"
     try:
         document = load(path)
-    except (BadDocument, MailTrouble) as error:
+    except (BadDocument, MailTransportError) as error:
         document = _from_index(root, state, error)
     return of_document(document, state, with_body=with_body)
 
 
-def of_document(document: Document, state: State, *, with_body: bool) -> Message:
+def of_document(document: Document, state: MessageState, *, with_body: bool) -> Message:
     return Message(
         message_ref=_PREFIX + document.message_id,
         thread_ref=_PREFIX + document.thread_id,
@@ -125,7 +128,7 @@ def _attachment(one: DocumentAttachment) -> Attachment:
     )
 
 
-def _from_index(root: Root, state: State, error: Exception) -> Document:
+def _from_index(root: Root, state: MessageState, error: Exception) -> Document:
     wanted_id = state.message_id
     with databases.opened(root.index) as index:
         row = run(index, "message", message_id=wanted_id).fetchone()
@@ -150,8 +153,8 @@ def _from_index(root: Root, state: State, error: Exception) -> Document:
     )
 
 
-def _lost(state: State, error: Exception) -> Document:
-    """A stand-in, so that one lost message does not hide the others of a listing."""
+def _lost(state: MessageState, error: Exception) -> Document:
+    """A placeholder, so that one lost message does not hide the others of a listing."""
     return Document(
         message_id=state.message_id,
         thread_id=state.thread_id,

@@ -1,4 +1,4 @@
-"""Giving an address a mailbox, and taking it away again."""
+"""Registers and deregisters the mailbox of an address."""
 
 import dataclasses
 import shutil
@@ -6,17 +6,16 @@ import sqlite3
 from pathlib import Path
 
 from posthouse.contracts import mail_address, names
+from posthouse.errors import Conflict, InvalidInput
 from posthouse.mailbox.filesystem import databases, folders, locks
 from posthouse.mailbox.filesystem.databases import run
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.registration import (
     OPERATOR,
-    BadRegistration,
     NotRegistered,
     Registration,
-    RegistrationConflict,
+    RegistrationRequest,
     Removal,
-    Wish,
     active,
     of_address,
 )
@@ -25,7 +24,7 @@ from posthouse.support import clock, crashpoints, ids
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """What a registration did."""
+    """Result of a registration."""
 
     registration: Registration
     is_reused: bool = False
@@ -33,28 +32,32 @@ class Registered:
     stashed: Registration | None = None
 
 
-def register(root: Root, wish: Wish) -> Registered:
-    """Give an address a mailbox.
+def register(root: Root, request: RegistrationRequest) -> Registered:
+    """Register a mailbox for an address.
 
-    `safe` takes up the one it has or had; `force` throws that away first; `stash` puts it aside.
+    `safe` reuses the current or former one; `force` deletes it first; `stash` moves it aside.
 
     Raises:
-        BadAddress, BadRegistration: It can't be registered like this by anybody.
-        RegistrationConflict: Another owner or folder has it, and the mode does not say what becomes of that.
+        InvalidInput: The address or the request is invalid.
+        Conflict: In mode `safe`, the address has another owner or folder, or the folder is another mailbox.
     """
-    wish = _checked(root, wish)
-    with locks.hold(root, [wish.address], index=True), databases.opened(root.index) as index:
-        _check_folder_free(index, wish)
-        if wish.mode == "safe":
-            return _safely(root, index, wish)
-        old = active(index, wish.address)
+    request = _checked(root, request)
+    with locks.hold(root, [request.address], index=True), databases.opened(root.index) as index:
+        _check_folder_free(index, request)
+        if request.mode == "safe":
+            return _safely(root, index, request)
+        old = active(index, request.address)
         if old is None:
-            return Registered(registration=_create(root, index, wish))
-        return _replace(root, index, wish, old) if wish.mode == "force" else _stash(root, index, wish, old)
+            return Registered(registration=_create(root, index, request))
+        return (
+            _replace(root, index, request, old)
+            if request.mode == "force"
+            else _stash(root, index, request, old)
+        )
 
 
 def ensure_operator(root: Root) -> Registration:
-    """The operator's mailbox, made when it is not there."""
+    """The operator's mailbox, created if missing."""
     with databases.opened(root.index) as index:
         found = active(index, mail_address.OPERATOR_ADDRESS)
     if found is not None and folders.is_whole(found.folder):
@@ -63,14 +66,14 @@ def ensure_operator(root: Root) -> Registration:
 
 
 def deregister(root: Root, address: str, removal: Removal) -> Registration:
-    """Take the mailbox of *address* out of use, or away. Messages stay in the root either way.
+    """Deactivate or purge the mailbox of *address*. Messages stay in the root in both cases.
 
     Raises:
-        NotRegistered: It has none.
-        BadRegistration: It is the operator's.
+        NotRegistered: The address has no mailbox.
+        InvalidInput: It is the operator's address.
     """
     if mail_address.check(address) == mail_address.OPERATOR_ADDRESS:
-        raise BadRegistration(f"{address} is the operator's and stays")
+        raise _bad_registration(f"{address} is the operator's and stays")
     with locks.hold(root, [address], index=True), databases.opened(root.index) as index:
         known = of_address(index, address)
         found = next((one for one in known if one.status == "active"), None)
@@ -86,120 +89,129 @@ def deregister(root: Root, address: str, removal: Removal) -> Registration:
         return found
 
 
-def _checked(root: Root, wish: Wish) -> Wish:
-    mail_address.check(wish.address)
-    if not wish.owner_principal_id.strip():
-        raise BadRegistration("a mailbox needs an owner")
-    if mail_address.is_reserved(wish.address) and wish.address != mail_address.OPERATOR_ADDRESS:
-        raise BadRegistration(
-            f"{wish.address} is reserved: only the operator's address starts with {names.PREFIX}"
+def _checked(root: Root, request: RegistrationRequest) -> RegistrationRequest:
+    mail_address.check(request.address)
+    if not request.owner_principal_id.strip():
+        raise _bad_registration("a mailbox needs an owner")
+    if mail_address.is_reserved(request.address) and request.address != mail_address.OPERATOR_ADDRESS:
+        raise _bad_registration(
+            f"{request.address} is reserved: only the operator's address starts with {names.PREFIX}"
         )
     if (
-        wish.address == mail_address.OPERATOR_ADDRESS
-        and wish.owner_principal_id != mail_address.OPERATOR_PRINCIPAL
+        request.address == mail_address.OPERATOR_ADDRESS
+        and request.owner_principal_id != mail_address.OPERATOR_PRINCIPAL
     ):
-        raise BadRegistration(f"{wish.address} belongs to {mail_address.OPERATOR_PRINCIPAL}")
-    if wish.mailbox_kind == "in_root":
-        if wish.mailbox_path not in (None, root.entry(wish.address)):
-            raise BadRegistration(f"a mailbox in the root lies at {root.entry(wish.address)}")
-        return dataclasses.replace(wish, mailbox_path=root.entry(wish.address))
-    if wish.mailbox_path is None or not wish.mailbox_path.is_absolute():
-        raise BadRegistration("a symlink mailbox needs the absolute path of its folder")
-    target = wish.mailbox_path.resolve()
+        raise _bad_registration(f"{request.address} belongs to {mail_address.OPERATOR_PRINCIPAL}")
+    if request.mailbox_kind == "in_root":
+        if request.mailbox_path not in (None, root.entry(request.address)):
+            raise _bad_registration(
+                f"the path of a mailbox in the root must be {root.entry(request.address)}"
+            )
+        return dataclasses.replace(request, mailbox_path=root.entry(request.address))
+    if request.mailbox_path is None or not request.mailbox_path.is_absolute():
+        raise _bad_registration("a symlink mailbox needs the absolute path of its folder")
+    target = request.mailbox_path.resolve()
     if target.is_relative_to(root.path.resolve()) or root.path.resolve().is_relative_to(target):
-        raise BadRegistration(f"{target} is not outside the mailbox root {root.path}")
-    return dataclasses.replace(wish, mailbox_path=target)
+        raise _bad_registration(f"{target} is not outside the mailbox root {root.path}")
+    return dataclasses.replace(request, mailbox_path=target)
 
 
-def _check_folder_free(index: sqlite3.Connection, wish: Wish) -> None:
-    row = run(index, "active_at", mailbox_path=str(wish.mailbox_path)).fetchone()
-    if row is not None and row["address"] != wish.address:
-        raise RegistrationConflict(f"{wish.mailbox_path} is the mailbox of {row['address']}")
-
-
-def _safely(root: Root, index: sqlite3.Connection, wish: Wish) -> Registered:
-    old = active(index, wish.address)
-    if old is not None and not _matches(old, wish):
-        raise RegistrationConflict(
-            f"{wish.address} belongs to {old.owner_principal_id} at {old.mailbox_path}; "
-            "register it with mode force (throws that mailbox away) or stash (puts it aside)"
+def _check_folder_free(index: sqlite3.Connection, request: RegistrationRequest) -> None:
+    row = run(index, "active_at", mailbox_path=str(request.mailbox_path)).fetchone()
+    if row is not None and row["address"] != request.address:
+        raise Conflict(
+            f"{request.mailbox_path} is the mailbox of {row['address']}", code="mailbox_registration_conflict"
         )
-    former = of_address(index, wish.address)
-    old = old or next((one for one in former if one.status == "inactive" and _matches(one, wish)), None)
+
+
+def _safely(root: Root, index: sqlite3.Connection, request: RegistrationRequest) -> Registered:
+    old = active(index, request.address)
+    if old is not None and not _matches(old, request):
+        raise Conflict(
+            f"{request.address} belongs to {old.owner_principal_id} at {old.mailbox_path}; "
+            "register it with mode force (deletes that mailbox) or stash (moves it aside)",
+            code="mailbox_registration_conflict",
+        )
+    former = of_address(index, request.address)
+    old = old or next((one for one in former if one.status == "inactive" and _matches(one, request)), None)
     if old is None:
-        return Registered(registration=_create(root, index, wish))
-    folders.make(root, wish.address, old.folder)
+        return Registered(registration=_create(root, index, request))
+    folders.make(root, request.address, old.folder)
     with databases.transaction(index):
         run(
             index,
             "describe_registration",
             registration_id=old.registration_id,
-            display_name=wish.display_name,
-            manifest_path_hint=wish.manifest_path_hint,
-            role=wish.role,
+            display_name=request.display_name,
+            manifest_path_hint=request.manifest_path_hint,
+            role=request.role,
         )
     return Registered(registration=_by_id(index, old.registration_id), is_reused=True)
 
 
-def _matches(old: Registration, wish: Wish) -> bool:
+def _matches(old: Registration, request: RegistrationRequest) -> bool:
     return (
-        old.owner_principal_id == wish.owner_principal_id
-        and old.mailbox_kind == wish.mailbox_kind
-        and old.mailbox_path == str(wish.mailbox_path)
+        old.owner_principal_id == request.owner_principal_id
+        and old.mailbox_kind == request.mailbox_kind
+        and old.mailbox_path == str(request.mailbox_path)
     )
 
 
-def _create(root: Root, index: sqlite3.Connection, wish: Wish) -> Registration:
-    assert wish.mailbox_path is not None
-    folders.make(root, wish.address, wish.mailbox_path)
+def _create(root: Root, index: sqlite3.Connection, request: RegistrationRequest) -> Registration:
+    assert request.mailbox_path is not None
+    folders.make(root, request.address, request.mailbox_path)
     crashpoints.reach("mailbox made")
     with databases.transaction(index):
-        registration_id = _insert(root, index, wish)
+        registration_id = _insert(root, index, request)
     return _by_id(index, registration_id)
 
 
-def _insert(root: Root, index: sqlite3.Connection, wish: Wish) -> str:
+def _insert(root: Root, index: sqlite3.Connection, request: RegistrationRequest) -> str:
     registration_id = f"reg-{ids.hex_id(32)}"
     run(
         index,
         "put_registration",
         registration_id=registration_id,
-        address=wish.address,
-        owner_principal_id=wish.owner_principal_id,
+        address=request.address,
+        owner_principal_id=request.owner_principal_id,
         status="active",
-        mailbox_kind=wish.mailbox_kind,
-        mailbox_path=str(wish.mailbox_path),
-        mailbox_entry_path=str(root.entry(wish.address)),
-        display_name=wish.display_name,
-        manifest_path_hint=wish.manifest_path_hint,
-        role=wish.role,
+        mailbox_kind=request.mailbox_kind,
+        mailbox_path=str(request.mailbox_path),
+        mailbox_entry_path=str(root.entry(request.address)),
+        display_name=request.display_name,
+        manifest_path_hint=request.manifest_path_hint,
+        role=request.role,
         created_at_utc=_now(),
     )
     return registration_id
 
 
-def _replace(root: Root, index: sqlite3.Connection, wish: Wish, old: Registration) -> Registered:
-    assert wish.mailbox_path is not None
+def _replace(
+    root: Root, index: sqlite3.Connection, request: RegistrationRequest, old: Registration
+) -> Registered:
+    assert request.mailbox_path is not None
     away = _take_away(root, old)
-    folders.make(root, wish.address, wish.mailbox_path)
+    folders.make(root, request.address, request.mailbox_path)
     crashpoints.reach("mailbox replaced")
     with databases.transaction(index):
         _forget_contents(index, old)
         run(index, "deactivate", registration_id=old.registration_id, now=_now())
-        registration_id = _insert(root, index, wish)
+        registration_id = _insert(root, index, request)
         run(index, "replace", registration_id=old.registration_id, by=registration_id)
     _remove(away)
     return Registered(registration=_by_id(index, registration_id), replaced=old)
 
 
-def _stash(root: Root, index: sqlite3.Connection, wish: Wish, old: Registration) -> Registered:
-    assert wish.mailbox_path is not None
+def _stash(
+    root: Root, index: sqlite3.Connection, request: RegistrationRequest, old: Registration
+) -> Registered:
+    assert request.mailbox_path is not None
     entry = root.mailboxes / f"{old.address}--{ids.hex_id(32)}"
     Path(old.mailbox_entry_path).rename(entry)
     crashpoints.reach("mailbox stashed")
     # Of a linked mailbox only the link moves.
     path = entry if old.mailbox_kind == "in_root" else old.folder
-    folders.make(root, wish.address, wish.mailbox_path)
+    folders.make(root, request.address, request.mailbox_path)
     with databases.transaction(index):
         run(
             index,
@@ -216,7 +228,7 @@ def _stash(root: Root, index: sqlite3.Connection, wish: Wish, old: Registration)
             old=old.mailbox_path,
             new=str(path),
         )
-        registration_id = _insert(root, index, wish)
+        registration_id = _insert(root, index, request)
     return Registered(registration=_by_id(index, registration_id), stashed=_by_id(index, old.registration_id))
 
 
@@ -236,8 +248,8 @@ def _forget_contents(index: sqlite3.Connection, old: Registration) -> None:
 
 
 def _take_away(root: Root, old: Registration) -> Path:
-    """Move a mailbox to where its removal can be finished by anybody. Of a linked one, only what is ours."""
-    away = folders.limbo(root)
+    """Move a mailbox to the trash, from which any process can remove it. A private folder itself stays."""
+    away = folders.trash_folder(root)
     if old.mailbox_kind == "symlink":
         Path(old.mailbox_entry_path).unlink(missing_ok=True)
         folders.empty(old.folder, away)
@@ -256,3 +268,7 @@ def _by_id(index: sqlite3.Connection, registration_id: str) -> Registration:
 
 def _now() -> str:
     return clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _bad_registration(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_mailbox_registration")

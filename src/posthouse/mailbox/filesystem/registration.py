@@ -1,4 +1,4 @@
-"""A registration: which mailbox belongs to an address, and whose it is."""
+"""A registration: the mailbox and the owner of an address."""
 
 import sqlite3
 from dataclasses import dataclass, fields
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from posthouse.contracts import mail_address
-from posthouse.errors import Conflict, InvalidInput, NotFound
+from posthouse.errors import NotFound
 from posthouse.mailbox.filesystem import databases, layout
 
 Mode = Literal["safe", "force", "stash"]
@@ -15,26 +15,14 @@ Kind = Literal["in_root", "symlink"]
 
 
 class NotRegistered(NotFound):
-    """Nobody has that address in this root."""
+    """No mailbox has that address in this root."""
 
     code = "mailbox_not_registered"
 
 
-class RegistrationConflict(Conflict):
-    """The address or folder is taken; nothing was changed."""
-
-    code = "mailbox_registration_conflict"
-
-
-class BadRegistration(InvalidInput):
-    """The registration can't be made as asked."""
-
-    code = "bad_mailbox_registration"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What somebody wants to be registered."""
+class RegistrationRequest:
+    """A request to register a mailbox."""
 
     address: str
     owner_principal_id: str
@@ -78,7 +66,7 @@ class Registration:
         return layout.local_index(self.folder)
 
 
-OPERATOR = Wish(
+OPERATOR = RegistrationRequest(
     address=mail_address.OPERATOR_ADDRESS,
     owner_principal_id=mail_address.OPERATOR_PRINCIPAL,
     display_name=mail_address.OPERATOR_DISPLAY_NAME,
@@ -87,13 +75,13 @@ OPERATOR = Wish(
 
 
 def active(connection: sqlite3.Connection, address: str) -> Registration | None:
-    """The registration that gets mail for *address*, or None."""
+    """The active registration of *address*, or None."""
     row = databases.run(connection, "active", address=address).fetchone()
     return None if row is None else Registration.from_row(row)
 
 
 def required(index: sqlite3.Connection, root: layout.Root, address: str) -> Registration:
-    """The registration that gets mail for *address*.
+    """The active registration of *address*.
 
     Raises:
         NotRegistered: There is none.
@@ -111,6 +99,6 @@ def of_address(connection: sqlite3.Connection, address: str) -> list[Registratio
     return [Registration.from_row(row) for row in databases.run(connection, "of_address", address=address)]
 
 
-def everyone(connection: sqlite3.Connection) -> list[Registration]:
+def all_registrations(connection: sqlite3.Connection) -> list[Registration]:
     """Every registration, by address."""
     return [Registration.from_row(row) for row in databases.run(connection, "registrations")]

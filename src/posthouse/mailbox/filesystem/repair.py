@@ -1,7 +1,7 @@
-"""Making a root's index again from its messages and mailboxes.
+"""Rebuilds a root's index from its messages and mailboxes.
 
-Documents say who wrote what to whom, the folders of the mailboxes who has it in which box, and the mailboxes'
-own databases what was read. Whatever of that can still be read is kept.
+Documents hold sender, receivers and content; mailbox folders hold the box of each message; mailbox databases
+hold its state. All readable data is kept.
 """
 
 import sqlite3
@@ -16,33 +16,33 @@ from posthouse.mailbox.filesystem.databases import run, run_box
 from posthouse.mailbox.filesystem.layout import Root, local_index
 from posthouse.mailbox.filesystem.registration import Registration
 from posthouse.mailbox.message import ARCHIVE, INBOX, SENT
-from posthouse.mailbox.transport import MailTrouble
+from posthouse.mailbox.transport import MailTransportError
 from posthouse.support import clock, crashpoints, files, ids
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
-    """What a repair found and did."""
+class RepairReport:
+    """Result of a repair."""
 
     messages: int = 0
     registrations: int = 0
-    #: Rows that a mailbox missed.
+    #: Rows added to mailboxes.
     restored: int = 0
-    #: Rows and links whose message is gone.
+    #: Rows and links removed because their message is missing.
     forgotten: int = 0
-    #: Files under `messages/` that are no messages, with the reason. They are left alone.
+    #: Files under `messages/` that are not messages, with the reason. They are not changed.
     unreadable: list[str] = field(default_factory=list)
-    #: Broken databases and staged files that can't be read, kept under another name.
+    #: Corrupt databases and unreadable staged files, renamed.
     set_aside: list[str] = field(default_factory=list)
 
 
-def repair(root: Root) -> Report:
-    """Make `index.sqlite` again, and complete every mailbox. Only a whole index replaces the old one.
+def repair(root: Root) -> RepairReport:
+    """Rebuild `index.sqlite` and complete every mailbox. Only a complete index replaces the old one.
 
     Raises:
-        MailTrouble: The disk does not let us.
+        MailTransportError: The root can't be read or written.
     """
-    report = Report()
+    report = RepairReport()
     try:
         for folder in root.folders:
             files.private_folder(folder)
@@ -57,7 +57,7 @@ def repair(root: Root) -> Report:
             _set_aside_staged(root, report)
             _drop_staged_names(root)
     except OSError as error:
-        raise MailTrouble(f"{root.path} can't be repaired: {error}") from error
+        raise MailTransportError(f"{root.path} can't be repaired: {error}") from error
     return report
 
 
@@ -65,13 +65,13 @@ def _addresses(root: Root) -> list[str]:
     return [entry.name for entry in root.mailboxes.iterdir() if mail_address.is_address(entry.name)]
 
 
-def _registrations(root: Root, report: Report) -> list[Registration]:
+def _registrations(root: Root, report: RepairReport) -> list[Registration]:
     try:
         with databases.opened(root.index) as index:
             if index.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok":
-                return registration.everyone(index)
-    except MailTrouble:
-        pass  # that is what we are here for: the folders tell
+                return registration.all_registrations(index)
+    except MailTransportError:
+        pass  # corrupt: registrations are rebuilt from the folders
     if root.index.exists():
         report.set_aside.append(str(_set_aside(root.index)))
     return list(_from_folders(root))
@@ -105,16 +105,16 @@ def _from_folders(root: Root) -> Iterator[Registration]:
 
 
 def _principals(root: Root) -> dict[str, str]:
-    """Who the documents say an address belongs to; the newest wins."""
+    """Owner of each address according to the documents; the newest wins."""
     found = {mail_address.OPERATOR_ADDRESS: mail_address.OPERATOR_PRINCIPAL}
-    for document in _documents(root, Report()):
+    for document in _documents(root, RepairReport()):
         for one in (document.sender, *document.to, *document.cc):
             found[one.address] = one.principal_id
     return found
 
 
-def _documents(root: Root, report: Report) -> Iterator[Document]:
-    """Every message, those of one second in the order in which they were written."""
+def _documents(root: Root, report: RepairReport) -> Iterator[Document]:
+    """Every message by time; within one second in the order of writing."""
     for folder in sorted(root.messages.iterdir()):
         if not folder.is_dir() or folder.is_symlink():
             continue
@@ -127,11 +127,11 @@ def _documents(root: Root, report: Report) -> Iterator[Document]:
             if path == root.document(document.message_id, document.date):
                 yield document
             else:
-                report.unreadable.append(f"{path}: it lies where {document.message_id} does not belong")
+                report.unreadable.append(f"{path}: wrong location for {document.message_id}")
 
 
 def _build(
-    root: Root, fresh: Path, known: list[Registration], documents: Iterator[Document], report: Report
+    root: Root, fresh: Path, known: list[Registration], documents: Iterator[Document], report: RepairReport
 ) -> None:
     databases.create(fresh, "index")
     with databases.opened(fresh) as index:
@@ -140,10 +140,10 @@ def _build(
             owners = {one.address: one for one in known if one.status == "active"}
             there = {}
             for document in documents:
-                placement.enter(index, root, document, owners)
+                placement.insert_message(index, root, document, owners)
                 there[document.message_id] = document
         for one in known:
-            _mend(root, index, one, there, report)
+            _repair_mailbox(root, index, one, there, report)
     report.messages, report.registrations = len(there), len(known)
 
 
@@ -156,14 +156,14 @@ def _enter_registrations(index: sqlite3.Connection, known: list[Registration]) -
         run(index, "replace", registration_id=one.registration_id, by=one.replaced_by_registration_id)
 
 
-def _mend(
+def _repair_mailbox(
     root: Root,
     index: sqlite3.Connection,
     owner: Registration,
     there: dict[str, Document],
-    report: Report,
+    report: RepairReport,
 ) -> None:
-    """Make one mailbox whole: its folders, its rows, its links."""
+    """Complete one mailbox: its folders, rows and links."""
     if not owner.folder.is_dir() and owner.status != "active":
         return
     if owner.status == "active":
@@ -171,16 +171,16 @@ def _mend(
         folders.make(root, owner.address, owner.folder)
     linked = _linked(owner, there, report)
     with databases.attached(index, owner.database, "box"), databases.transaction(index):
-        boxes = _mend_rows(index, linked, there, report)
+        boxes = _repair_rows(index, linked, there, report)
         for message_id, box in boxes.items():
             for name in _wanted_links(box, linked.get(message_id, set())):
-                _mend_link(root, index, owner, there[message_id], name)
+                _repair_link(root, index, owner, there[message_id], name)
 
 
-def _mend_rows(
-    index: sqlite3.Connection, linked: dict[str, set[str]], there: dict[str, Document], report: Report
+def _repair_rows(
+    index: sqlite3.Connection, linked: dict[str, set[str]], there: dict[str, Document], report: RepairReport
 ) -> dict[str, str]:
-    """The box of every message of the mailbox, after its rows were completed."""
+    """Complete the rows of a mailbox; the box of each message."""
     boxes = dict(index.execute("SELECT message_id, box_name FROM box.message_state").fetchall())
     for message_id in [one for one in boxes if one not in there]:
         index.execute("DELETE FROM box.message_state WHERE message_id = ?", (message_id,))
@@ -201,20 +201,20 @@ def _mend_rows(
 
 
 def _shown_in(linked: set[str]) -> str:
-    """The box of a message that only its links tell of: an inbox before all, the sender's copy last."""
+    """The box of a message that has only links: the inbox first, the sender's copy last."""
     others = sorted(linked - {INBOX, SENT})
     return INBOX if INBOX in linked else others[0] if others else SENT
 
 
 def _wanted_links(box: str, linked: set[str]) -> set[str]:
-    """Whoever wrote to itself keeps both links."""
+    """The boxes that need a link: mail to oneself has two."""
     return {box, SENT} if SENT in linked and box == INBOX else {box}
 
 
-def _mend_link(
+def _repair_link(
     root: Root, index: sqlite3.Connection, owner: Registration, document: Document, box: str
 ) -> None:
-    link = placement.Place(owner, box).link(document.message_id)
+    link = placement.Projection(owner, box).link(document.message_id)
     if not link.is_symlink():
         files.private_folder(link.parent)
         link.symlink_to(root.document(document.message_id, document.date))
@@ -228,8 +228,8 @@ def _mend_link(
     )
 
 
-def _linked(owner: Registration, there: dict[str, Document], report: Report) -> dict[str, set[str]]:
-    """Which boxes hold a link to which message. Links that lead nowhere are removed."""
+def _linked(owner: Registration, there: dict[str, Document], report: RepairReport) -> dict[str, set[str]]:
+    """The boxes with a link to each message. Dangling links are removed."""
     found: dict[str, set[str]] = {}
     for box in owner.folder.iterdir():
         if not box.is_dir() or box.is_symlink():
@@ -243,14 +243,14 @@ def _linked(owner: Registration, there: dict[str, Document], report: Report) -> 
     return found
 
 
-def _set_aside_broken(owner: Registration, report: Report) -> None:
+def _set_aside_broken(owner: Registration, report: RepairReport) -> None:
     path = local_index(owner.folder)
     if not path.exists():
         return
     try:
         with databases.opened(path) as box:
             broken = box.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok"
-    except MailTrouble:
+    except MailTransportError:
         broken = True
     if broken:
         report.set_aside.append(str(_set_aside(path)))
@@ -263,22 +263,22 @@ def _set_aside(path: Path) -> Path:
 
 
 def _put_in_place(root: Root, fresh: Path) -> None:
-    # A journal beside the old index belongs to it; with the new one it would be played back into that.
+    # The old index's journal must go first: SQLite would apply it to the new index.
     journal = root.index.with_name(f"{root.index.name}-journal")
     journal.unlink(missing_ok=True)
     fresh.replace(root.index)
     files.sync_folder(root.path)
 
 
-def _set_aside_staged(root: Root, report: Report) -> None:
-    """Give another name to what lies in `staging/` like a half-done delivery and is none."""
+def _set_aside_staged(root: Root, report: RepairReport) -> None:
+    """Rename unreadable files in `staging/` that look like interrupted deliveries."""
     for staged, reason in list(recovery.unreadable(root)):
         report.unreadable.append(reason)
         report.set_aside.append(str(_set_aside(staged)))
 
 
 def _drop_staged_names(root: Root) -> None:
-    """Half-done deliveries have just been completed: their documents are in the index."""
+    """Remove the staged links of deliveries that the repair completed."""
     for staged in root.staging.glob("*.md"):
         if staged.lstat().st_nlink > 1:
             staged.unlink()

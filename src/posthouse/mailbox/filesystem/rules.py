@@ -1,7 +1,7 @@
-"""The `rules/` of a mailbox root: documents for whoever works with it, and scripts that run on a bare Python.
+"""The `rules/` folder of a mailbox root: documentation, and scripts that run on a bare Python.
 
-The scripts bring the code they run with them, copied from this package, so that a root looks after itself
-wherever it is mounted, with nothing installed.
+The scripts include a copy of this package's code, so that they work wherever the root is mounted, with
+nothing installed.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from posthouse.support import files
 
 _PACKAGE = Path(posthouse.__file__).parent
 _TEXTS = Path(__file__).parent / "root_rules"
-#: Everything the scripts import; `tests/unit/mailbox/filesystem/test_rules.py` holds it complete.
+#: Everything the scripts import; `tests/unit/mailbox/filesystem/test_rules.py` checks it.
 LIBRARY = (
     "__init__.py",
     "errors.py",
@@ -56,7 +56,7 @@ LIBRARY = (
 
 
 def write(root: Root) -> None:
-    """Bring the rules up to date. What is right already is not touched."""
+    """Update the rules. Unchanged files are not written."""
     for text in sorted(_TEXTS.rglob("*")):
         if text.is_file() and "__pycache__" not in text.parts:
             _copy(text, root.rules / text.relative_to(_TEXTS))
@@ -68,5 +68,5 @@ def _copy(source: Path, target: Path) -> None:
     content = source.read_bytes()
     files.private_folder(target.parent)
     if not target.is_file() or target.is_symlink() or target.read_bytes() != content:
-        # Derived from the program: whoever opens the root next with it writes them again.
+        # Not durable: derived files, rewritten by the next `write`.
         files.write_whole(target, content, durable=False, mode=0o700 if target.suffix == ".py" else 0o600)

@@ -1,7 +1,6 @@
-"""Finding messages by their words: a full-text index beside each mailbox, derived from its messages.
+"""Full-text search: an index file per mailbox, derived from its messages.
 
-It is brought up to date by whoever searches, and made again when it is missing or damaged. No other program
-needs it or writes it.
+Each search updates the index first, and rebuilds it when it is missing or corrupt. No other program uses it.
 """
 
 import re
@@ -12,11 +11,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from posthouse.contracts.mail_document import BadDocument, Document
+from posthouse.errors import InvalidInput
 from posthouse.mailbox.filesystem import databases, reading
 from posthouse.mailbox.filesystem.layout import Root
 from posthouse.mailbox.filesystem.registration import Registration
-from posthouse.mailbox.filesystem.state import State
-from posthouse.mailbox.transport import BadFilter, MailTrouble
+from posthouse.mailbox.filesystem.state import MessageState
+from posthouse.mailbox.transport import MailTransportError
 from posthouse.support import locks
 
 FILE = "posthouse-search.sqlite"
@@ -24,22 +24,22 @@ _LOCK = ".posthouse-search.lock"
 _MAX_WORDS = 32
 _MAX_CHARS = 1000
 _MAX_RESULTS = 200
-#: A body beyond this is found by its beginning.
+#: Only the beginning of a longer body is indexed.
 _MAX_BODY_CHARS = 200_000
 _BATCH = 500
-#: How long the look itself may take; bringing the index up to date is not counted.
+#: Time limit of the query, without the index update.
 _QUERY_SECONDS = 5.0
 _WAIT_SECONDS = 120.0
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 
 
-def search(root: Root, owner: Registration, words: str, *, box: str | None, limit: int) -> list[State]:
-    """The messages of a mailbox that hold all of *words*, best first.
+def search(root: Root, owner: Registration, words: str, *, box: str | None, limit: int) -> list[MessageState]:
+    """The messages of a mailbox with all *words*, best match first.
 
-    `"a b"` is a phrase, `wor*` the beginning of a word.
+    `"a b"` is a phrase, `wor*` a prefix.
 
     Raises:
-        BadFilter: There is nothing to look for, or too much.
+        InvalidInput: The query is empty, too long or too slow.
     """
     query = as_query(words)
     limit = max(1, min(limit, _MAX_RESULTS))
@@ -50,25 +50,29 @@ def search(root: Root, owner: Registration, words: str, *, box: str | None, limi
                 return _search(root, owner, path, query, box, limit)
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError) and "interrupted" in str(error):
-                    raise BadFilter(f"looking for {words[:60]!r} takes too long; give rarer words") from error
+                    raise InvalidInput(
+                        f"looking for {words[:60]!r} takes too long; give rarer words", code="bad_mail_filter"
+                    ) from error
                 forget(owner.folder)
                 return _search(root, owner, path, query, box, limit)
     except (sqlite3.Error, OSError, locks.LockHeld) as error:
-        raise MailTrouble(f"{path} can't be used: {error}") from error
+        raise MailTransportError(f"{path} can't be used: {error}") from error
 
 
 def as_query(words: str) -> str:
-    """*words* in the language of FTS5, every one quoted so that none is an operator.
+    """*words* as an FTS5 query, each quoted so that none is an operator.
 
     Raises:
-        BadFilter: There is nothing to look for, or too much.
+        InvalidInput: The query is empty or too long.
     """
     if len(words) > _MAX_CHARS:
-        raise BadFilter(f"that is longer than {_MAX_CHARS} characters; give fewer words")
+        raise InvalidInput(
+            f"that is longer than {_MAX_CHARS} characters; give fewer words", code="bad_mail_filter"
+        )
     terms = [_term(phrase or word) for phrase, word in _WORD.findall(words.replace("\0", " "))]
     kept = [term for term in terms if term]
     if not kept or len(kept) > _MAX_WORDS:
-        raise BadFilter(f"give one to {_MAX_WORDS} words to look for")
+        raise InvalidInput(f"give one to {_MAX_WORDS} words to look for", code="bad_mail_filter")
     return " ".join(kept)
 
 
@@ -81,7 +85,7 @@ def _term(text: str) -> str:
 
 def _search(
     root: Root, owner: Registration, path: Path, query: str, box: str | None, limit: int
-) -> list[State]:
+) -> list[MessageState]:
     with _opened(path, owner.database) as connection:
         _update(root, connection)
         deadline = time.monotonic() + _QUERY_SECONDS
@@ -89,39 +93,39 @@ def _search(
         rows = connection.execute(
             databases.statements("search")["search"], {"query": query, "box": box, "limit": limit}
         )
-        return [State(*row) for row in rows]
+        return [MessageState(*row) for row in rows]
 
 
 @contextmanager
 def _opened(path: Path, mailbox: Path) -> Iterator[sqlite3.Connection]:
     path.touch(mode=0o600)
     with closing(sqlite3.connect(path.as_uri(), uri=True, isolation_level=None, timeout=15.0)) as connection:
-        # What is derived needs no fsync: a torn file is made again.
+        # Derived data needs no fsync: a torn file is rebuilt.
         connection.execute("PRAGMA synchronous = OFF")
         for statement in databases.statements("search")["schema"].split(";\n"):
             connection.execute(statement)
-        # For reading alone, SQLite would wait for the other end of a named pipe.
+        # In read-only mode SQLite would block on a named pipe.
         connection.execute("ATTACH DATABASE ? AS box", (f"{mailbox.as_uri()}?mode=rw",))
         yield connection
 
 
 def _update(root: Root, connection: sqlite3.Connection) -> None:
-    """Take in what the mailbox has and the index has not; begin anew when something went away."""
+    """Index missing messages; rebuild the index when messages disappeared."""
     named = databases.statements("search")
     last = connection.execute(named["newest_known"]).fetchone() or (0, True)
     if last[1]:
         missing = connection.execute(named["arrived"], {"after": last[0]}).fetchall()
     else:
-        missing = _looked_through(connection)
+        missing = _compare_all(connection)
     for start in range(0, len(missing), _BATCH):
         connection.execute("BEGIN IMMEDIATE")
         for row in missing[start : start + _BATCH]:
-            _take_in(root, connection, *row)
+            _index_message(root, connection, *row)
         connection.execute("COMMIT")
 
 
-def _looked_through(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
-    """What is missing in an index whose mailbox was made again: everything is compared."""
+def _compare_all(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """Missing messages of an index whose mailbox was rebuilt, found by a full comparison."""
     named = databases.statements("search")
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute(named["has_gone"]).fetchone():
@@ -132,15 +136,15 @@ def _looked_through(connection: sqlite3.Connection) -> list[tuple[str, str, int]
     return connection.execute(named["missing"]).fetchall()
 
 
-def _take_in(
+def _index_message(
     root: Root, connection: sqlite3.Connection, message_id: str, created_at_utc: str, arrival: int
 ) -> None:
     named = databases.statements("search")
     number = connection.execute(named["put"], (message_id, arrival)).lastrowid
     try:
         document = reading.load(root.document(message_id, created_at_utc[:10]))
-    except (BadDocument, MailTrouble):
-        return  # known and without words: a damaged message is not read again at every search
+    except (BadDocument, MailTransportError):
+        return  # indexed without text, so that a damaged message is not read again at every search
     connection.execute(named["put_text"], (number, document.subject, _people(document), _body(document)))
 
 
@@ -155,7 +159,7 @@ def _body(document: Document) -> str:
 
 
 def forget(folder: Path) -> None:
-    """Remove the index of the mailbox in *folder*; the next search makes it again."""
+    """Remove the index of the mailbox in *folder*; the next search rebuilds it."""
     path = folder / FILE
     for suffix in ("", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The events of all gateways in the server's own journal, for as long as somebody listens.
+"""Relays the events of all gateways into the server's journal while the server has subscribers.
 
-Owns how far each gateway was heard; the journal owns the ids by which the server's readers go on.
+Owns the position in each gateway's events; the journal owns the ids with which the server's readers resume.
 """

@@ -1,4 +1,4 @@
-"""Listens to gateways while somebody listens to the server, and to no other."""
+"""Follows the event streams of gateways that the server's subscribers want."""
 
 import asyncio
 import logging
@@ -7,28 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.events.journal import Journal
-from posthouse.server.agent_index import Roster
-from posthouse.server.event_relay.bookmarks import Bookmarks
-from posthouse.server.event_relay.subscription import FROM_THE_START, Surroundings, Tap
+from posthouse.server.agent_index import AgentIndex
+from posthouse.server.event_relay.bookmarks import Positions
+from posthouse.server.event_relay.subscription import FROM_THE_START, RelayContext, Subscription
 from posthouse.server.member import Member
 from posthouse.support.supervision import Supervisor
 
-#: What was heard is written down this often; after a kill the journal is read from there on.
+#: Interval of saving positions; after a kill the journal is read from there on.
 _SAVE_SECONDS = 30.0
-#: A gateway that does not answer keeps nobody waiting longer.
-_PLACE_SECONDS = 2.0
-BROKE_OFF = "the server's history broke off, as in a power cut: events of gateways may be missing"
+#: Timeout for positioning at all gateways, so that a hung one does not block a subscriber.
+_POSITION_SECONDS = 2.0
+HISTORY_TRUNCATED = (
+    "the server's journal lost its last lines, as in a power cut: events of gateways may be missing"
+)
 
 
-class Listener:
-    """Somebody who listens, to some agents or to all."""
+class Subscriber:
+    """A subscriber of some agents or of all."""
 
     def __init__(self, agents: frozenset[str] | None) -> None:
         self.agents = agents
 
 
-class Hub:
-    """The taps of one server."""
+class EventHub:
+    """The gateway subscriptions of one server."""
 
     def __init__(
         self,
@@ -40,79 +42,84 @@ class Hub:
     ) -> None:
         self._background = background or Supervisor(log)
         self._journal = journal
-        self._bookmarks = Bookmarks(path, journal)
-        self._around = Surroundings(journal=journal, bookmarks=self._bookmarks, port_of=port_of)
+        self._positions = Positions(path, journal)
+        self._context = RelayContext(journal=journal, positions=self._positions, port_of=port_of)
         self._log = log
-        self._roster = Roster((), {})
+        self._index = AgentIndex((), {})
         self._registered: frozenset[str] = frozenset()
-        self._listeners: set[Listener] = set()
-        self._taps: dict[str, tuple[Tap, asyncio.Task[None]]] = {}
-        self._parting: set[asyncio.Task[None]] = set()
+        self._subscribers: set[Subscriber] = set()
+        self._subscriptions: dict[str, tuple[Subscription, asyncio.Task[None]]] = {}
+        self._draining: set[asyncio.Task[None]] = set()
         self._saving: asyncio.Task[None] | None = None
-        self._resting: set[asyncio.Task[None]] = set()
+        self._cleanups: set[asyncio.Task[None]] = set()
         self._loading = asyncio.Lock()
         self._is_loaded = False
 
     @property
     def followed(self) -> int:
-        """How many gateways are listened to."""
-        return sum(tap.is_listening for tap, _ in self._taps.values())
+        """The number of gateways that are followed."""
+        return sum(subscription.is_listening for subscription, _ in self._subscriptions.values())
 
-    async def admit(self, agents: frozenset[str] | None) -> Listener:
-        """Somebody who listens until `leave`: what happens in those gateways from now on is told."""
+    async def join(self, agents: frozenset[str] | None) -> Subscriber:
+        """Add a subscriber until `leave`; new events of those gateways are relayed."""
         await self._load()
-        listener = Listener(agents)
-        self._listeners.add(listener)
+        subscriber = Subscriber(agents)
+        self._subscribers.add(subscriber)
         if self._saving is None:
-            self._saving = self._background.keep("places in gateways' events", self._save_now_and_then)
+            self._saving = self._background.supervise(
+                "positions in gateways' events", self._save_periodically
+            )
         try:
-            self._open_taps(is_late=True)
-            placed = [asyncio.create_task(tap.placed.wait()) for tap, _ in self._taps.values()]
-            if placed:
-                _, waiting = await asyncio.wait(placed, timeout=_PLACE_SECONDS)
+            self._open_subscriptions(is_late=True)
+            positioned = [
+                asyncio.create_task(subscription.is_positioned.wait())
+                for subscription, _ in self._subscriptions.values()
+            ]
+            if positioned:
+                _, waiting = await asyncio.wait(positioned, timeout=_POSITION_SECONDS)
                 for task in waiting:
                     task.cancel()
         except BaseException:
-            self.leave(listener)
+            self.leave(subscriber)
             raise
-        return listener
+        return subscriber
 
-    def leave(self, listener: Listener) -> None:
-        self._listeners.discard(listener)
-        for agent_id in [agent_id for agent_id in self._taps if not self._is_wanted(agent_id)]:
-            self._taps.pop(agent_id)[1].cancel()
-        if not self._listeners:
-            self._rest()
+    def leave(self, subscriber: Subscriber) -> None:
+        self._subscribers.discard(subscriber)
+        for agent_id in [agent_id for agent_id in self._subscriptions if not self._is_wanted(agent_id)]:
+            self._subscriptions.pop(agent_id)[1].cancel()
+        if not self._subscribers:
+            self._wind_down()
 
-    def look(self, roster: Roster) -> None:
-        """Agents changed: follow those that are new from their beginning, and hear out those that go."""
-        known, self._roster = self._registered, roster
-        members = {member.tracked_agent_id: member for member in roster.members}
+    def update(self, index: AgentIndex) -> None:
+        """Follow new agents from their first event; drain the streams of removed ones."""
+        known, self._index = self._registered, index
+        members = {member.tracked_agent_id: member for member in index.members}
         self._registered = frozenset(members)
-        if not self._listeners:
+        if not self._subscribers:
             return
-        for agent_id, (tap, task) in [*self._taps.items()]:
+        for agent_id, (subscription, task) in [*self._subscriptions.items()]:
             if agent_id in members:
-                tap.look(members[agent_id])
+                subscription.update(members[agent_id])
             else:
-                self._part(agent_id, tap, task)
+                self._drain(agent_id, subscription, task)
         for agent_id in self._registered - known:
-            if self._bookmarks.get(agent_id) is None:
-                self._bookmarks.put(agent_id, FROM_THE_START)
-        self._open_taps(is_late=False)
+            if self._positions.get(agent_id) is None:
+                self._positions.put(agent_id, FROM_THE_START)
+        self._open_subscriptions(is_late=False)
 
     async def close(self) -> None:
-        """Listen to nobody any more; what was heard is written down."""
-        self._listeners.clear()
-        tasks = [task for _, task in self._taps.values()]
-        self._rest()
+        """Stop all subscriptions and save the positions."""
+        self._subscribers.clear()
+        tasks = [task for _, task in self._subscriptions.values()]
+        self._wind_down()
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, *self._resting, return_exceptions=True)
+        await asyncio.gather(*tasks, *self._cleanups, return_exceptions=True)
 
-    def _rest(self) -> None:
-        """Nobody listens: leave those that part, and write down what was heard."""
-        for task in self._parting:
+    def _wind_down(self) -> None:
+        """After the last subscriber: stop draining, and save the positions."""
+        for task in self._draining:
             task.cancel()
         if self._saving is not None:
             self._saving.cancel()
@@ -121,40 +128,43 @@ class Hub:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._background.spawn(work)
-        self._resting.add(task)
-        task.add_done_callback(self._resting.discard)
+        self._cleanups.add(task)
+        task.add_done_callback(self._cleanups.discard)
 
-    def _open_taps(self, *, is_late: bool) -> None:
-        for member in self._roster.members:
+    def _open_subscriptions(self, *, is_late: bool) -> None:
+        for member in self._index.members:
             agent_id = member.tracked_agent_id
-            if agent_id not in self._taps and self._is_wanted(agent_id):
-                tap = Tap(member, self._around, is_late=is_late)
-                self._taps[agent_id] = (tap, self._background.keep(f"events of agent {agent_id}", tap.run))
+            if agent_id not in self._subscriptions and self._is_wanted(agent_id):
+                subscription = Subscription(member, self._context, is_late=is_late)
+                self._subscriptions[agent_id] = (
+                    subscription,
+                    self._background.supervise(f"events of agent {agent_id}", subscription.run),
+                )
 
-    def _part(self, agent_id: str, tap: Tap, task: asyncio.Task[None]) -> None:
-        del self._taps[agent_id]
-        tap.retire()
-        self._parting.add(task)
-        task.add_done_callback(self._parting.discard)
+    def _drain(self, agent_id: str, subscription: Subscription, task: asyncio.Task[None]) -> None:
+        del self._subscriptions[agent_id]
+        subscription.retire()
+        self._draining.add(task)
+        task.add_done_callback(self._draining.discard)
 
     def _is_wanted(self, agent_id: str) -> bool:
-        return any(one.agents is None or agent_id in one.agents for one in self._listeners)
+        return any(one.agents is None or agent_id in one.agents for one in self._subscribers)
 
     async def _load(self) -> None:
         async with self._loading:
             if self._is_loaded:
                 return
-            if not await asyncio.to_thread(self._bookmarks.load):
-                self._journal.add("gap", missing=None, reason=BROKE_OFF)
+            if not await asyncio.to_thread(self._positions.load):
+                self._journal.add("gap", missing=None, reason=HISTORY_TRUNCATED)
             self._is_loaded = True
 
-    async def _save_now_and_then(self) -> None:
+    async def _save_periodically(self) -> None:
         while True:
             await asyncio.sleep(_SAVE_SECONDS)
             await self._save()
 
     async def _save(self) -> None:
         try:
-            await asyncio.to_thread(self._bookmarks.save)
+            await asyncio.to_thread(self._positions.save)
         except OSError as error:
-            self._log.warning("how far gateways were heard can't be written", extra={"error": str(error)})
+            self._log.warning("gateway event positions can't be saved", extra={"error": str(error)})

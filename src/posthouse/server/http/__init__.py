@@ -1,1 +1,1 @@
-"""The coordination server's own routes."""
+"""The HTTP routes of the coordination server."""

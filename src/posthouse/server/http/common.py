@@ -1,7 +1,10 @@
-"""What the routes of all families share."""
+"""Definitions shared by all route modules."""
 
 from typing import Final
 
-#: Any name of the contract: id, agent name, session name, session id.
+#: `agent_ref` is an id, agent name, session name or session id.
 AGENT: Final = "/houmao/agents/{agent_ref}"
-FINDING: Final = {404: "No agent answers to that name.", 409: "More than one does; `agent_ids` says which."}
+FINDING: Final = {
+    404: "No agent has that name.",
+    409: "Several agents have that name; `agent_ids` lists them.",
+}

@@ -1,7 +1,7 @@
-"""Routes about agents of other machines: their own servers answer, within limits of ours.
+"""Forwards requests for agents on other machines to their servers.
 
-What a caller may ask, and in which shape, is checked here as for every agent; what becomes of it is decided
-over there. Nothing that starts or ends an agent goes there.
+Scopes and request shapes are checked here as for every agent; the remote server decides the result. Requests
+that start or stop an agent or its gateway are not forwarded.
 """
 
 import json
@@ -14,88 +14,95 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from posthouse.clients.server import async_request, endpoints
-from posthouse.clients.server.endpoint import Address, Question, Raw
+from posthouse.clients.server.endpoint import Address, EndpointRequest, RawResponse
 from posthouse.contracts.gateway_receipts_http import MAX_WAIT_SECONDS, REQUEST_ID
 from posthouse.errors import Conflict
 from posthouse.server.agent_index import AmbiguousAgent, UnknownAgent
-from posthouse.server.externals import Far
+from posthouse.server.externals import ExternalAgent
 from posthouse.server.http.common import AGENT
-from posthouse.server.service import Coordination
+from posthouse.server.service import ServerService
 from posthouse.support import untrusted_files
-from posthouse.web.route import Addressed, Route
+from posthouse.web.route import Route, RouteInput
 
 _SECONDS = 30.0
 _LIFECYCLE = frozenset({f"{AGENT}/stop", f"{AGENT}/gateway/attach", f"{AGENT}/gateway/detach"})
-_KEPT = frozenset({"content-type", "content-range", "accept-ranges", "retry-after", REQUEST_ID.lower()})
-_AWAY = {503: "The agent is of another machine, and its server does not answer."}
+_KEPT_HEADERS = frozenset(
+    {"content-type", "content-range", "accept-ranges", "retry-after", REQUEST_ID.lower()}
+)
+_UNREACHABLE = {503: "The agent runs on another machine, whose server does not answer."}
 
 
-class OnlyTalkedTo(Conflict):
-    """The agent is managed on its own machine; nothing was done."""
-
-    code = "external_agent"
-
-    def __init__(self, far: Far) -> None:
-        record = far.record
-        super().__init__(
-            f"{record.local_name!r} lives at {record.pair_api_base_url} and is only talked to from here; "
-            "start and stop it on its own machine"
-        )
-
-
-def answered_there(route: Route) -> Route:
-    """*route*, which the other server answers for an agent that is external here."""
+def with_external_agents(route: Route) -> Route:
+    """*route*, forwarded to the remote server for external agents."""
     if "{agent_ref}" not in route.path:
         return route
 
-    async def handler(server: Coordination, asked: Addressed) -> BaseModel | Response:
-        far = _far(server, asked.names["agent_ref"])
-        return await (route.handler(server, asked) if far is None else _answered(route, far, asked))
+    async def handler(server: ServerService, inputs: RouteInput) -> BaseModel | Response:
+        external = _find_external(server, inputs.path_params["agent_ref"])
+        return await (
+            route.handler(server, inputs) if external is None else _forward(route, external, inputs)
+        )
 
     handler.__name__ = route.handler.__name__
-    return replace(route, handler=handler, refusals={**_AWAY, **route.refusals})
+    return replace(route, handler=handler, refusals={**_UNREACHABLE, **route.refusals})
 
 
-def _far(server: Coordination, ref: str) -> Far | None:
-    """The external agent that *ref* means, unless one of this machine has that name."""
-    far = server.externals.find(ref)
-    if far is None:
+def _find_external(server: ServerService, ref: str) -> ExternalAgent | None:
+    """The external agent that *ref* resolves to; local agents take precedence."""
+    external = server.externals.find(ref)
+    if external is None:
         return None
     try:
         server.member(ref)
     except UnknownAgent:
-        return far
+        return external
     except AmbiguousAgent:
         return None
     return None
 
 
-async def _answered(route: Route, far: Far, asked: Addressed) -> Response:
+async def _forward(route: Route, external: ExternalAgent, inputs: RouteInput) -> Response:
     if route.path in _LIFECYCLE:
-        raise OnlyTalkedTo(far)
+        raise _not_local(external)
     if route.path == AGENT:
-        return Response(far.encoded, media_type="application/json")
+        return Response(external.encoded, media_type="application/json")
     seconds = _SECONDS + (MAX_WAIT_SECONDS if route.waits else 0)
-    proof = {} if far.token is None else {"authorization": f"Bearer {far.token}"}
-    address = Address.parse(far.record.pair_api_base_url)
-    raw = await async_request.exchanged(address, _question(route, far, asked), proof, seconds=seconds)
-    headers = {name: value for name, value in raw.headers.items() if name in _KEPT}
-    there, here = endpoints.path_of(far.record.remote_agent_ref), endpoints.path_of(asked.names["agent_ref"])
+    authorization = {} if external.token is None else {"authorization": f"Bearer {external.token}"}
+    address = Address.parse(external.record.pair_api_base_url)
+    raw = await async_request.fetch(
+        address, _endpoint_request(route, external, inputs), authorization, seconds=seconds
+    )
+    headers = {name: value for name, value in raw.headers.items() if name in _KEPT_HEADERS}
+    there, here = (
+        endpoints.path_of(external.record.remote_agent_ref),
+        endpoints.path_of(inputs.path_params["agent_ref"]),
+    )
     if (location := raw.headers.get("location", "")).startswith(f"{there}/"):
         headers["location"] = here + location.removeprefix(there)
-    return Response(localized(raw, far), raw.status, headers)
+    return Response(localize(raw, external), raw.status, headers)
 
 
-def _question(route: Route, far: Far, asked: Addressed) -> Question[Raw]:
-    names = {name: urllib.parse.quote(value, safe="") for name, value in asked.names.items()}
+def _not_local(external: ExternalAgent) -> Conflict:
+    record = external.record
+    return Conflict(
+        f"{record.local_name!r} runs at {record.pair_api_base_url} and accepts only requests from here; "
+        "start and stop it on its own machine",
+        code="external_agent",
+    )
+
+
+def _endpoint_request(
+    route: Route, external: ExternalAgent, inputs: RouteInput
+) -> EndpointRequest[RawResponse]:
+    names = {name: urllib.parse.quote(value, safe="") for name, value in inputs.path_params.items()}
     below = route.path.removeprefix(AGENT).format(**names)
     is_query = route.query is not None
-    return Question(
+    return EndpointRequest(
         method=route.method,
-        path=endpoints.path_of(far.record.remote_agent_ref) + below,
-        query=_query(asked.body) if is_query else {},
-        body=None if is_query else _body(asked.body),
-        headers=asked.headers,
+        path=endpoints.path_of(external.record.remote_agent_ref) + below,
+        query=_query(inputs.body) if is_query else {},
+        body=None if is_query else _body(inputs.body),
+        headers=inputs.headers,
         read=lambda raw: raw,
     )
 
@@ -103,9 +110,9 @@ def _question(route: Route, far: Far, asked: Addressed) -> Question[Raw]:
 def _query(given: Any) -> dict[str, str]:
     if isinstance(given, str):
         return dict(urllib.parse.parse_qsl(given, keep_blank_values=True))
-    told = given.model_dump(mode="json", exclude_unset=True) if isinstance(given, BaseModel) else {}
+    decoded = given.model_dump(mode="json", exclude_unset=True) if isinstance(given, BaseModel) else {}
     return {
-        name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in told.items()
+        name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in decoded.items()
     }
 
 
@@ -115,23 +122,25 @@ def _body(given: Any) -> bytes | None:
     return given if isinstance(given, bytes) else None
 
 
-def localized(raw: Raw, far: Far) -> bytes:
-    """The answer with this machine's identity of the agent in the place of the other's."""
+def localize(raw: RawResponse, external: ExternalAgent) -> bytes:
+    """The response body with the local identity of the agent in place of the remote one."""
     if raw.status >= 300 or "json" not in raw.headers.get("content-type", ""):
         return raw.content
     try:
-        told = untrusted_files.decode_json(raw.content)
+        decoded = untrusted_files.decode_json(raw.content)
     except ValueError:
         return raw.content
-    return json.dumps(_renamed(told, far)).encode() if isinstance(told, dict) else raw.content
+    return (
+        json.dumps(_localize_fields(decoded, external)).encode() if isinstance(decoded, dict) else raw.content
+    )
 
 
-def _renamed(told: Mapping[str, Any], far: Far) -> dict[str, Any]:
-    changed = dict(told)
+def _localize_fields(decoded: Mapping[str, Any], external: ExternalAgent) -> dict[str, Any]:
+    changed = dict(decoded)
     if "tracked_agent_id" in changed:
-        changed["tracked_agent_id"] = far.record.external_agent_id
+        changed["tracked_agent_id"] = external.record.external_agent_id
     if isinstance(changed.get("identity"), dict):
-        changed["identity"] = far.record.identity
+        changed["identity"] = external.record.identity
     if isinstance(changed.get("summary_state"), dict):
-        changed["summary_state"] = _renamed(changed["summary_state"], far)
+        changed["summary_state"] = _localize_fields(changed["summary_state"], external)
     return changed

@@ -1,4 +1,4 @@
-"""Routes that an agent's gateway answers: what it is asked, and its answer as it came."""
+"""Routes that forward requests to an agent's gateway and return its response unchanged."""
 
 import re
 import urllib.parse
@@ -8,21 +8,21 @@ from typing import Any, Final
 from pydantic import BaseModel, TypeAdapter
 from starlette.responses import Response
 
-from posthouse.clients.connections import Answer
+from posthouse.clients.connections import HttpResponse
 from posthouse.contracts.gateway_receipts_http import REQUEST_ID
 from posthouse.contracts.managed_agents_http import Ambiguous
 from posthouse.server.gateways import ASK_SECONDS, LiveGateway
 from posthouse.server.http.common import AGENT, FINDING
-from posthouse.server.service import Coordination
-from posthouse.web.route import Addressed, Handler, Route
+from posthouse.server.service import ServerService
+from posthouse.web.route import Handler, Route, RouteInput
 
-#: Beyond what the gateway itself refuses with.
+#: Error responses beyond the gateway's own.
 _REFUSALS: Final = {
     **FINDING,
-    502: "What listens where the gateway should be is none.",
-    503: "The agent has no live gateway, or it ended before it answered.",
+    502: "The process at the gateway's port is not a gateway.",
+    503: "The agent has no live gateway, or the gateway ended before it answered.",
 }
-_KEPT = ("content-type", "retry-after", REQUEST_ID.lower())
+_KEPT_HEADERS = ("content-type", "retry-after", REQUEST_ID.lower())
 _REQUESTS = "/v1/requests/"
 _NONE: Mapping[int, str] = {}
 
@@ -40,9 +40,9 @@ def route(
     seconds: float = ASK_SECONDS,
     **more: Any,
 ) -> Route:
-    """The route at *place* below an agent that its gateway answers at *to*, and refuses with *own*.
+    """The route at *place* below an agent, forwarded to *to* at its gateway, with *own* error responses.
 
-    Bodies and queries are the gateway's to decide on; *more* are other fields of the route.
+    The gateway validates bodies and queries; *more* are other fields of the route.
     """
     name = re.sub(r"\W+", "_", f"{place} {method}").lower()
     return Route(
@@ -52,7 +52,7 @@ def route(
         handler=_handler(method, to, name, needs_mailbox=needs_mailbox, seconds=seconds),
         request=None if request is None else TypeAdapter(request),
         response=response,
-        passes_on=True,
+        forwards_raw=True,
         refusals=_refusals(own),
         **{"refusal": Ambiguous, **more},
     )
@@ -66,30 +66,34 @@ def _refusals(own: Mapping[int, str]) -> dict[int, str]:
 
 
 def _handler(method: str, path: str, name: str, *, needs_mailbox: bool, seconds: float) -> Handler:
-    """What has the agent's gateway answer; called *name* in the document."""
+    """The forwarding handler; *name* becomes its operationId in OpenAPI."""
 
-    async def handler(server: Coordination, asked: Addressed) -> Response:
-        member = server.member(asked.names["agent_ref"])
+    async def handler(server: ServerService, inputs: RouteInput) -> Response:
+        member = server.member(inputs.path_params["agent_ref"])
         if needs_mailbox:
             await server.mail.require(member)
-        gateway = await server.gateways.needed(member)
-        return passed_on(await _ask(gateway, method, path, asked, seconds), asked)
+        gateway = await server.gateways.require(member)
+        return to_response(await _forward(gateway, method, path, inputs, seconds), inputs)
 
     handler.__name__ = name
     return handler
 
 
-async def _ask(gateway: LiveGateway, method: str, path: str, asked: Addressed, seconds: float) -> Answer:
-    names = {name: urllib.parse.quote(value, safe="") for name, value in asked.names.items()}
-    given: dict[str, Any] = {"query" if isinstance(asked.body, str) else "body": asked.body}
-    return await gateway.ask(method, path.format(**names), headers=asked.headers, seconds=seconds, **given)
+async def _forward(
+    gateway: LiveGateway, method: str, path: str, inputs: RouteInput, seconds: float
+) -> HttpResponse:
+    names = {name: urllib.parse.quote(value, safe="") for name, value in inputs.path_params.items()}
+    given: dict[str, Any] = {"query" if isinstance(inputs.body, str) else "body": inputs.body}
+    return await gateway.request(
+        method, path.format(**names), headers=inputs.headers, seconds=seconds, **given
+    )
 
 
-def passed_on(answer: Answer, asked: Addressed) -> Response:
-    """*answer*, with the headers that mean something to whoever asked here."""
-    headers = {name: value for name, value in answer.headers if name in _KEPT}
+def to_response(answer: HttpResponse, inputs: RouteInput) -> Response:
+    """*answer* with the headers that apply to the server's caller."""
+    headers = {name: value for name, value in answer.headers if name in _KEPT_HEADERS}
     location = answer.header("location")
     if location is not None and location.startswith(_REQUESTS):
-        agent = AGENT.format(agent_ref=urllib.parse.quote(asked.names["agent_ref"], safe=""))
+        agent = AGENT.format(agent_ref=urllib.parse.quote(inputs.path_params["agent_ref"], safe=""))
         headers["location"] = f"{agent}/gateway/requests/{location.removeprefix(_REQUESTS)}"
     return Response(answer.body, answer.status, headers)

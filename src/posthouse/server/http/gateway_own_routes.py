@@ -1,4 +1,4 @@
-"""Routes of our gateways that the published API does not know, reached through the server like the others."""
+"""Gateway routes beyond the published API, forwarded by the server."""
 
 from posthouse.contracts import gateway_http as wire
 from posthouse.contracts import gateway_notifier_http as notifier
@@ -8,15 +8,15 @@ from posthouse.server.gateways import ASK_SECONDS
 from posthouse.server.http import forwarding
 
 _NO_TUI = {422: "The agent is headless and has no TUI."}
-_NO_REQUEST = {404: "There is no such request (any more)."}
-_DISK = {503: "The disk refused; nothing was changed."}
+_NO_REQUEST = {404: "The request does not exist or was removed."}
+_DISK = {503: "A disk error occurred; nothing was changed."}
 
 ROUTES = (
     forwarding.route(
         "GET",
         "gateway/requests",
         "/v1/requests",
-        "What became of requests, direct prompts and reminders, newest first.",
+        "Receipts of requests, direct prompts and reminders, newest first.",
         query=receipts.ReceiptsQuery,
         response=receipts.ReceiptPage,
     ),
@@ -24,7 +24,7 @@ ROUTES = (
         "GET",
         "gateway/requests/{request_id}",
         "/v1/requests/{request_id}",
-        "What became of one request; waits for its end, or for a stage, if asked to.",
+        "Get the receipt of one request; optionally wait for its end or for a stage.",
         query=receipts.WaitQuery,
         response=receipts.Receipt,
         waits=True,
@@ -35,25 +35,25 @@ ROUTES = (
         "DELETE",
         "gateway/requests/{request_id}",
         "/v1/requests/{request_id}",
-        "Take back a request that the agent was not given yet.",
+        "Cancel a request that was not delivered to the agent yet.",
         response=receipts.Receipt,
-        own={**_NO_REQUEST, 409: "It has started, or is over."},
+        own={**_NO_REQUEST, 409: "It has started or ended."},
     ),
     forwarding.route(
         "POST",
         "gateway/reconciliation",
         "/v1/reconciliation",
-        "Decide whether an agent that was replaced gets the work that waited for the old one.",
+        "Decide whether a new agent instance gets the work queued for the old one.",
         request=wire.ReconciliationRequest,
         response=wire.ReconciliationResult,
-        own={409: "There is nothing to decide, or the agent was replaced once more."},
+        own={409: "There is nothing to decide, or the agent was replaced again."},
     ),
     forwarding.route(
         "GET",
         "gateway/tui/belief",
         "/v1/control/tui/belief",
-        "What a TUI is believed to do, with all evidence and its age.",
-        response=tui.TuiBelief,
+        "Inferred state of a TUI, with all evidence and its age.",
+        response=tui.TuiStateResponse,
         own=_NO_TUI,
     ),
     forwarding.route(
@@ -63,13 +63,13 @@ ROUTES = (
         "Answer the dialog that is open in a TUI.",
         request=tui.AnswerDialog,
         response=tui.DialogAnswered,
-        own={409: "Nothing is asked, another dialog is open, or the terminal takes no keys."},
+        own={409: "No dialog or another dialog is open, or the terminal accepts no keys."},
     ),
     forwarding.route(
         "GET",
         "gateway/tui/answer-rules",
         "/v1/control/tui/answer-rules",
-        "Which dialogs are answered without asking.",
+        "Rules for dialogs that are answered automatically.",
         response=tui.AnswerRules,
         own=_NO_TUI,
     ),
@@ -77,7 +77,7 @@ ROUTES = (
         "PUT",
         "gateway/tui/answer-rules",
         "/v1/control/tui/answer-rules",
-        "Say which dialogs are answered without asking; those given replace all.",
+        "Replace all rules for dialogs that are answered automatically.",
         request=tui.AnswerRules,
         response=tui.AnswerRules,
     ),
@@ -85,7 +85,7 @@ ROUTES = (
         "GET",
         "gateway/tui/limit",
         "/v1/control/tui/limit",
-        "Whether the queue waits for a usage limit to end.",
+        "Usage limit that holds the queue, if any.",
         response=tui.LimitState,
         own=_NO_TUI,
     ),
@@ -93,15 +93,15 @@ ROUTES = (
         "POST",
         "gateway/tui/limit/resume",
         "/v1/control/tui/limit/resume",
-        "Let the queue go on before a usage limit ends.",
+        "Resume the queue before a usage limit ends.",
         response=tui.LimitState,
-        own={409: "No usage limit holds the queue.", **_NO_TUI},
+        own={409: "No usage limit pauses the queue.", **_NO_TUI},
     ),
     forwarding.route(
         "GET",
         "gateway/mail-notifier/wake",
         "/v1/mail-notifier/wake",
-        "Whether mail wakes at once, and how often the same mail wakes again.",
+        "Settings for immediate wake-ups and for the backoff of repeated ones.",
         response=notifier.WakeSettings,
         own=_DISK,
     ),
@@ -109,7 +109,7 @@ ROUTES = (
         "PUT",
         "gateway/mail-notifier/wake",
         "/v1/mail-notifier/wake",
-        "Set whether mail wakes at once, and how often the same mail wakes again.",
+        "Replace the settings for immediate wake-ups and for the backoff of repeated ones.",
         request=notifier.WakeSettings,
         response=notifier.WakeSettings,
         own=_DISK,

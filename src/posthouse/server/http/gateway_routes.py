@@ -1,6 +1,6 @@
-"""The routes of an agent's gateway, for callers that know the agent's name and not the gateway's port.
+"""The published routes of an agent's gateway, addressed by agent instead of by port.
 
-Only where the gateway is, and whether it lives, is decided here; everything else it decides itself.
+The server locates the gateway and checks that it is live; the gateway handles the request.
 """
 
 from pydantic import RootModel
@@ -13,47 +13,49 @@ from posthouse.contracts import gateway_receipts_http as receipts
 from posthouse.contracts import gateway_reminders_http as reminders
 from posthouse.contracts import gateway_tui_http as tui
 from posthouse.contracts.managed_agents_http import Ambiguous
-from posthouse.server.gateways import GatewayGarbled, GatewayLost, NoLiveGateway, command
+from posthouse.server.gateways import BadGatewayResponse, GatewayLost, NoLiveGateway, gateway_command
 from posthouse.server.http import forwarding
 from posthouse.server.http.common import AGENT, FINDING
 from posthouse.server.offline import status_of
-from posthouse.server.service import Coordination
-from posthouse.web.route import Addressed, Route
+from posthouse.server.service import ServerService
+from posthouse.web.route import Route, RouteInput
 
 _GATEWAY = f"{AGENT}/gateway"
-_REPEATS = {"idempotency-key": "As the gateway hears it: a repeat under the same key gets the first answer."}
-_TOLD_BY = {receipts.REQUEST_ID: "The id under which gateway/requests/{request_id} tells what becomes of it."}
-_DISK = {503: "The disk refused; nothing was changed."}
+_IDEMPOTENCY_HEADER = {
+    "idempotency-key": "Passed to the gateway: a repeat with the same key returns the first response."
+}
+_RECEIPT_HEADER = {receipts.REQUEST_ID: "The id of the receipt at gateway/requests/{request_id}."}
+_DISK = {503: "A disk error occurred; nothing was changed."}
 _NOT_HEADLESS = {422: "The agent is a TUI."}
 _NO_TUI = {422: "The agent is headless and has no TUI."}
-_UNKNOWN = {404: "There is no such reminder."}
+_UNKNOWN = {404: "The reminder does not exist."}
 
 
 class PromptRefusal(RootModel[control.PromptRefusal | Ambiguous]):
-    """Why a prompt was not given: by the gateway, or because no gateway could be asked."""
+    """Why a prompt was not delivered: rejected by the gateway, or the gateway could not be used."""
 
 
-async def gateway_status(server: Coordination, asked: Addressed) -> Response:
-    member = server.member(asked.names["agent_ref"])
+async def gateway_status(server: ServerService, inputs: RouteInput) -> Response:
+    member = server.member(inputs.path_params["agent_ref"])
     try:
-        gateway = await server.gateways.needed(member)
-        return forwarding.passed_on(await gateway.ask("GET", "/v1/status"), asked)
-    except (NoLiveGateway, GatewayLost, GatewayGarbled):
+        gateway = await server.gateways.require(member)
+        return forwarding.to_response(await gateway.request("GET", "/v1/status"), inputs)
+    except (NoLiveGateway, GatewayLost, BadGatewayResponse):
         return JSONResponse(await status_of(member))
 
 
-async def attach_gateway(server: Coordination, asked: Addressed) -> wire.Refusal:
-    return _only_there(server, asked, "attach")
+async def attach_gateway(server: ServerService, inputs: RouteInput) -> wire.Refusal:
+    return _local_only(server, inputs, "attach")
 
 
-async def detach_gateway(server: Coordination, asked: Addressed) -> wire.Refusal:
-    return _only_there(server, asked, "detach")
+async def detach_gateway(server: ServerService, inputs: RouteInput) -> wire.Refusal:
+    return _local_only(server, inputs, "detach")
 
 
-def _only_there(server: Coordination, asked: Addressed, verb: str) -> wire.Refusal:
-    member = server.member(asked.names["agent_ref"])
+def _local_only(server: ServerService, inputs: RouteInput, verb: str) -> wire.Refusal:
+    member = server.member(inputs.path_params["agent_ref"])
     return wire.Refusal(
-        detail=f"gateways are {verb}ed on the machine that the agent lives on: {command(member, verb)}"
+        detail=f"gateways are {verb}ed on the agent's machine: {gateway_command(member, verb)}"
     )
 
 
@@ -61,7 +63,7 @@ ROUTES = (
     Route(
         method="GET",
         path=_GATEWAY,
-        summary="How the agent's gateway is; without a live one, the status of having none.",
+        summary="The status of the agent's gateway; the offline status without a live one.",
         handler=gateway_status,
         response=wire.GatewayStatus,
         refusals=FINDING,
@@ -71,7 +73,7 @@ ROUTES = (
         Route(
             method="POST",
             path=f"{_GATEWAY}/{handler.__name__.removesuffix('_gateway')}",
-            summary="Not done from afar; says which command does it on the agent's machine.",
+            summary="Not supported remotely; returns the command to run on the agent's machine.",
             handler=handler,
             response=wire.Refusal,
             success=501,
@@ -84,13 +86,13 @@ ROUTES = (
         "POST",
         "gateway/control/prompt",
         "/v1/control/prompt",
-        "Give the agent a prompt now, or say why not.",
+        "Give the agent a prompt now, bypassing the queue.",
         request=control.ControlPrompt,
         response=control.PromptSent,
         own={409: "The agent is busy, was replaced, or has no current conversation."},
         refusal=PromptRefusal,
-        headers=_REPEATS,
-        gives=_TOLD_BY,
+        headers=_IDEMPOTENCY_HEADER,
+        response_headers=_RECEIPT_HEADER,
     ),
     forwarding.route(
         "POST",
@@ -99,13 +101,13 @@ ROUTES = (
         "Type raw keys into the agent's terminal.",
         request=control.SendKeys,
         response=control.KeysSent,
-        own={409: "The agent was replaced, something is being typed, or the terminal takes no keys."},
+        own={409: "The agent was replaced, a prompt is being typed, or the terminal accepts no keys."},
     ),
     forwarding.route(
         "GET",
         "gateway/control/headless/state",
         "/v1/control/headless/state",
-        "What a headless agent can be asked right now.",
+        "State of a headless agent and which operations it allows.",
         response=control.HeadlessControlState,
         own=_NOT_HEADLESS,
     ),
@@ -113,7 +115,7 @@ ROUTES = (
         "POST",
         "gateway/control/headless/next-prompt-session",
         "/v1/control/headless/next-prompt-session",
-        "Let the next direct prompt that asks for no conversation start a new one.",
+        "Make the next direct prompt without a chat_session start a new conversation.",
         request=control.NextPromptSession,
         response=control.HeadlessControlState,
         own=_NOT_HEADLESS,
@@ -122,7 +124,7 @@ ROUTES = (
         "GET",
         "gateway/tui/state",
         "/v1/control/tui/state",
-        "How a TUI stands, and how that is known.",
+        "Tracked state of a TUI with diagnostics.",
         response=tui.TerminalState,
         own=_NO_TUI,
     ),
@@ -130,7 +132,7 @@ ROUTES = (
         "GET",
         "gateway/tui/history",
         "/v1/control/tui/history",
-        "How a TUI stood, oldest first.",
+        "History of a TUI's tracked state, oldest first.",
         query=tui.HistoryQuery,
         response=tui.SnapshotHistory,
         own=_NO_TUI,
@@ -139,7 +141,7 @@ ROUTES = (
         "POST",
         "gateway/tui/note-prompt",
         "/v1/control/tui/note-prompt",
-        "Take note of a prompt that somebody gave the TUI by another way.",
+        "Record a prompt that reached the TUI outside the gateway.",
         request=wire.SubmitPromptPayload,
         response=tui.TerminalState,
         own=_NO_TUI,
@@ -148,22 +150,22 @@ ROUTES = (
         "POST",
         "gateway/requests",
         "/v1/requests",
-        "Have the gateway accept a request. The answer means that it is on disk.",
+        "Submit a request to the gateway. It is on disk when the response arrives.",
         request=wire.Request,
         response=wire.AcceptedRequest,
         success=202,
         own={
-            409: "The agent was replaced; somebody has to decide what becomes of its work.",
-            429: "Too many requests wait already.",
+            409: "The agent was replaced; reconciliation has to decide about its work.",
+            429: "Too many requests are queued.",
         },
-        headers=_REPEATS,
-        gives={"Location": "Where to ask what becomes of it."},
+        headers=_IDEMPOTENCY_HEADER,
+        response_headers={"Location": "The URL of the request's receipt."},
     ),
     forwarding.route(
         "GET",
         "gateway/mail-notifier",
         "/v1/mail-notifier",
-        "How the agent is woken for its mail.",
+        "Settings and status of the mail notifier.",
         response=notifier.NotifierStatus,
         own=_DISK,
     ),
@@ -171,16 +173,16 @@ ROUTES = (
         "PUT",
         "gateway/mail-notifier",
         "/v1/mail-notifier",
-        "Wake the agent for its mail; the first look comes one interval later.",
+        "Enable the mail notifier; the first poll runs after one interval.",
         request=notifier.PutNotifier,
         response=notifier.NotifierStatus,
-        own={**_DISK, 502: "Storage failed, or did not answer in time."},
+        own={**_DISK, 502: "Mail storage failed or timed out."},
     ),
     forwarding.route(
         "DELETE",
         "gateway/mail-notifier",
         "/v1/mail-notifier",
-        "Wake the agent no more. What was set stays, the interval excepted.",
+        "Disable the mail notifier. Settings are kept, except the interval.",
         response=notifier.NotifierStatus,
         own=_DISK,
     ),
@@ -188,17 +190,17 @@ ROUTES = (
         "GET",
         "gateway/reminders",
         "/v1/reminders",
-        "All reminders, in the order in which they come.",
+        "All reminders in delivery order.",
         response=reminders.Reminders,
     ),
     forwarding.route(
         "POST",
         "gateway/reminders",
         "/v1/reminders",
-        "Keep new reminders, all or none. They are lost when the gateway ends.",
+        "Create reminders, all or none. They are lost when the gateway ends.",
         request=reminders.CreateReminders,
         response=reminders.Reminders,
-        own={409: "There is no room for so many."},
+        own={409: "The limit of reminders is exceeded."},
     ),
     forwarding.route(
         "GET",
@@ -212,16 +214,16 @@ ROUTES = (
         "PUT",
         "gateway/reminders/{reminder_id}",
         "/v1/reminders/{reminder_id}",
-        "Give a reminder a whole new definition; its time counts from now.",
+        "Replace a reminder's definition; its schedule restarts now.",
         request=reminders.PutReminder,
         response=reminders.Reminder,
-        own={**_UNKNOWN, 409: "It is being delivered right now."},
+        own={**_UNKNOWN, 409: "It is being delivered."},
     ),
     forwarding.route(
         "DELETE",
         "gateway/reminders/{reminder_id}",
         "/v1/reminders/{reminder_id}",
-        "Forget a reminder. What is being delivered goes on to its end.",
+        "Delete a reminder. A delivery in progress is completed.",
         response=reminders.ReminderDeleted,
         own=_UNKNOWN,
     ),

@@ -1,4 +1,4 @@
-"""The routes of an agent's mail: its mailbox is looked for here, everything else its gateway decides."""
+"""The routes of an agent's mail: the server checks for a mailbox, the gateway handles the request."""
 
 from collections.abc import Mapping
 
@@ -10,18 +10,18 @@ from posthouse.contracts.managed_agents_http import Ambiguous
 from posthouse.contracts.managed_mail_http import ResolvedMail
 from posthouse.server.http import forwarding
 from posthouse.server.http.common import AGENT, FINDING
-from posthouse.server.service import Coordination
-from posthouse.web.route import Addressed, Route
+from posthouse.server.service import ServerService
+from posthouse.web.route import Route, RouteInput
 
 _MAIL = f"{AGENT}/mail"
-_NO_MAIL = {503: "The agent has no mailbox.", 502: "Storage failed, or did not answer in time."}
-#: What only looks, although it is posted.
-_LOOKS = ("list", "peek", "thread", "search", "progress")
-_NO_MESSAGE = {**_NO_MAIL, 404: "There is no such message."}
+_NO_MAIL = {503: "The agent has no mailbox.", 502: "Mail storage failed or timed out."}
+#: Read-only operations that use POST.
+_READ_ONLY = ("list", "peek", "thread", "search", "progress")
+_NO_MESSAGE = {**_NO_MAIL, 404: "The message does not exist."}
 
 
-async def resolve_live_mail(server: Coordination, asked: Addressed) -> ResolvedMail:
-    return await server.mail.resolve(server.member(asked.names["agent_ref"]))
+async def resolve_live_mail(server: ServerService, inputs: RouteInput) -> ResolvedMail:
+    return await server.mail.resolve(server.member(inputs.path_params["agent_ref"]))
 
 
 def _route(
@@ -42,7 +42,7 @@ def _route(
         request=request,
         own=own,
         needs_mailbox=True,
-        scope="read" if verb in _LOOKS else None,
+        scope="read" if verb in _READ_ONLY else None,
     )
 
 
@@ -60,45 +60,45 @@ ROUTES = (
     Route(
         method="GET",
         path=f"{_MAIL}/resolve-live",
-        summary="Where the agent's mailbox lies, and the gateway that serves it.",
+        summary="The agent's mailbox and the live gateway that serves it.",
         handler=resolve_live_mail,
         response=ResolvedMail,
-        refusals={**FINDING, 503: "The agent has no mailbox that can be used, or no live gateway."},
+        refusals={**FINDING, 503: "The agent has no usable mailbox or no live gateway."},
         refusal=Ambiguous,
     ),
     _route(
         "GET",
         "status",
-        "Which mailbox the agent has.",
+        "Identity and binding of the agent's mailbox.",
         wire.MailStatus,
-        own={**_NO_MAIL, 422: "The agent's mailbox can't be used."},
+        own={**_NO_MAIL, 422: "The agent's mailbox is unusable."},
     ),
     _post("list", "Messages of one box, newest first.", wire.ListMail, wire.MailList, _NO_MAIL),
-    _post("peek", "One message; it stays unread.", wire.OneMail, wire.MailMessage),
-    _post("read", "One message, which is read from now on.", wire.OneMail, wire.MailMessage),
+    _post("peek", "One message, without marking it read.", wire.MessageSelector, wire.MailMessage),
+    _post("read", "One message, marked read.", wire.MessageSelector, wire.MailMessage),
     _post(
         "send",
-        "Send a message. The answer means that everybody has it.",
+        "Send a message. The response means that it is delivered to all recipients.",
         wire.SendMail,
         wire.MailAction,
         _NO_MAIL,
     ),
     _post(
         "post",
-        "Leave a note of the operator in the agent's mailbox.",
+        "Put an operator note into the agent's mailbox.",
         wire.PostMail,
         wire.MailAction,
         _NO_MAIL,
     ),
-    _post("reply", "Answer a message.", wire.ReplyMail, wire.MailAction),
-    _post("mark", "Change what is known of messages.", wire.MarkMail, wire.MailLifecycle),
-    _post("move", "Put messages into another box.", wire.MoveMail, wire.MailLifecycle),
-    _post("archive", "Put messages into the archive.", wire.ArchiveMail, wire.MailLifecycle),
+    _post("reply", "Reply to a message.", wire.ReplyMail, wire.MailAction),
+    _post("mark", "Set read, answered and archived flags of messages.", wire.MarkMail, wire.MailLifecycle),
+    _post("move", "Move messages to another box.", wire.MoveMail, wire.MailLifecycle),
+    _post("archive", "Archive messages.", wire.ArchiveMail, wire.MailLifecycle),
     _post("thread", "One conversation, oldest first.", wire.ThreadMail, wire.MailThread),
-    _post("search", "Messages that hold all the words.", wire.SearchMail, wire.MailFound, _NO_MAIL),
+    _post("search", "Messages that contain all the words.", wire.SearchMail, wire.MailSearchResult, _NO_MAIL),
     _post(
         "progress",
-        "How far a message has come: waiting, notified, read or answered, and why no further.",
+        "Progress of a message: waiting, notified, read or answered, and what holds it.",
         notifier.AskProgress,
         notifier.MailProgress,
     ),

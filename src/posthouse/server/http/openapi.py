@@ -17,7 +17,7 @@ def document() -> dict[str, Any]:
 
 
 def render() -> str:
-    """The document as it is committed."""
+    """The document as committed in `docs/openapi`."""
     return openapi.render(_TITLE, ROUTES, is_scoped=True)
 
 

@@ -1,4 +1,4 @@
-"""The routes for operators of the server."""
+"""Routes for operators: metrics, readiness and the API document."""
 
 from posthouse.contracts.server_operations_http import ServerReadiness
 from posthouse.web import operators
@@ -13,7 +13,7 @@ def _document() -> Document:
 
 ROUTES = operators.routes(
     ServerReadiness,
-    question="Does the server know its agents, and stay?",
-    otherwise="It does not, or is about to end.",
+    ready_summary="Readiness: the registry is readable and the server keeps running.",
+    unready_reason="The server is not ready or is shutting down.",
     document=_document,
 )

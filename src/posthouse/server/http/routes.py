@@ -1,4 +1,4 @@
-"""Every route of the coordination server, in one table."""
+"""The route table of the coordination server."""
 
 from starlette.responses import Response
 
@@ -15,53 +15,53 @@ from posthouse.server.http import (
     turn_routes,
 )
 from posthouse.server.http.common import AGENT, FINDING
-from posthouse.server.http.external_routes import answered_there
-from posthouse.server.service import Coordination
-from posthouse.web.route import Addressed, Route
+from posthouse.server.http.external_routes import with_external_agents
+from posthouse.server.service import ServerService
+from posthouse.web.route import Route, RouteInput
 
 
-async def health(_: Coordination, __: None) -> wire.ServerHealth:
+async def health(_: ServerService, __: None) -> wire.ServerHealth:
     return wire.ServerHealth()
 
 
-async def current_instance(server: Coordination, _: None) -> wire.ServerInstance:
+async def current_instance(server: ServerService, _: None) -> wire.ServerInstance:
     return server.instance
 
 
-async def shutdown(server: Coordination, _: None) -> wire.Done:
+async def shutdown(server: ServerService, _: None) -> wire.Done:
     server.stopping.set()
     return wire.Done()
 
 
-async def list_agents(server: Coordination, wanted: wire.ListQuery) -> Response:
-    far = (one.encoded for one in server.externals.all if wanted.fits(one.identity, has_gateway=False))
-    identities = b",".join([*(member.encoded for member in server.listed(wanted)), *far])
+async def list_agents(server: ServerService, wanted: wire.ListQuery) -> Response:
+    far = (one.encoded for one in server.externals.all if wanted.matches(one.identity, has_gateway=False))
+    identities = b",".join([*(member.encoded for member in server.list_agents(wanted)), *far])
     return Response(b'{"agents":[' + identities + b"]}", media_type="application/json")
 
 
-async def get_agent(server: Coordination, asked: Addressed) -> Response:
-    return Response(server.member(asked.names["agent_ref"]).encoded, media_type="application/json")
+async def get_agent(server: ServerService, inputs: RouteInput) -> Response:
+    return Response(server.member(inputs.path_params["agent_ref"]).encoded, media_type="application/json")
 
 
 _ROUTES = (
     Route(
         method="GET",
         path="/health",
-        summary="Is this server alive, and which kind of service is it?",
+        summary="Liveness, and the kind of service.",
         handler=health,
         response=wire.ServerHealth,
     ),
     Route(
         method="GET",
         path="/houmao/server/current-instance",
-        summary="The process that answers, and its folder.",
+        summary="The server process and its folder.",
         handler=current_instance,
         response=wire.ServerInstance,
     ),
     Route(
         method="POST",
         path="/houmao/server/shutdown",
-        summary="End the server. Agents and their gateways go on.",
+        summary="Shut down the server. Agents and their gateways continue.",
         handler=shutdown,
         response=wire.Done,
         scope="admin",
@@ -69,7 +69,7 @@ _ROUTES = (
     Route(
         method="GET",
         path="/houmao/agents",
-        summary="The agents that run and fit; `include=all` adds those that do not run.",
+        summary="Running agents that match; `include=all` adds stopped ones.",
         handler=list_agents,
         query=wire.ListQuery,
         response=wire.AgentList,
@@ -77,7 +77,7 @@ _ROUTES = (
     Route(
         method="GET",
         path=AGENT,
-        summary="Who an agent is.",
+        summary="The identity of an agent.",
         handler=get_agent,
         response=wire.Identity,
         refusals=FINDING,
@@ -94,4 +94,4 @@ _ROUTES = (
     *operations.ROUTES,
 )
 
-ROUTES = tuple(answered_there(route) for route in _ROUTES)
+ROUTES = tuple(with_external_agents(route) for route in _ROUTES)

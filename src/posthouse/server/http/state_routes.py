@@ -1,41 +1,41 @@
-"""How an agent is, and was: the same for every transport, with and without a gateway."""
+"""State and history of an agent, for both transports, with and without a gateway."""
 
 from dataclasses import replace
 
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.server.http.common import AGENT, FINDING
-from posthouse.server.service import Coordination
-from posthouse.web.route import Addressed, Route
+from posthouse.server.service import ServerService
+from posthouse.web.route import Route, RouteInput
 
 
-async def get_state(server: Coordination, asked: Addressed) -> wire.Summary:
-    return await server.states.summary(server.member(asked.names["agent_ref"]))
+async def get_state(server: ServerService, inputs: RouteInput) -> wire.Summary:
+    return await server.states.summary(server.member(inputs.path_params["agent_ref"]))
 
 
-async def get_detail(server: Coordination, asked: Addressed) -> wire.Detail:
-    return await server.states.detail(server.member(asked.names["agent_ref"]))
+async def get_detail(server: ServerService, inputs: RouteInput) -> wire.Detail:
+    return await server.states.detail(server.member(inputs.path_params["agent_ref"]))
 
 
-async def get_history(server: Coordination, asked: Addressed) -> wire.History:
-    return await server.states.history(server.member(asked.names["agent_ref"]), asked.body.limit)
+async def get_history(server: ServerService, inputs: RouteInput) -> wire.History:
+    return await server.states.history(server.member(inputs.path_params["agent_ref"]), inputs.body.limit)
 
 
-async def get_managed_state(server: Coordination, asked: Addressed) -> wire.Summary:
-    return await get_state(server, asked)
+async def get_managed_state(server: ServerService, inputs: RouteInput) -> wire.Summary:
+    return await get_state(server, inputs)
 
 
-async def get_managed_detail(server: Coordination, asked: Addressed) -> wire.Detail:
-    return await get_detail(server, asked)
+async def get_managed_detail(server: ServerService, inputs: RouteInput) -> wire.Detail:
+    return await get_detail(server, inputs)
 
 
-async def get_managed_history(server: Coordination, asked: Addressed) -> wire.History:
-    return await get_history(server, asked)
+async def get_managed_history(server: ServerService, inputs: RouteInput) -> wire.History:
+    return await get_history(server, inputs)
 
 
 _STATE = Route(
     method="GET",
     path=f"{AGENT}/state",
-    summary="How an agent is, in words that fit both transports.",
+    summary="The state of an agent, in terms common to both transports.",
     handler=get_state,
     response=wire.Summary,
     refusals=FINDING,
@@ -44,7 +44,7 @@ _STATE = Route(
 _DETAIL = Route(
     method="GET",
     path=f"{AGENT}/state/detail",
-    summary="How an agent is, with what is particular to its transport.",
+    summary="The state of an agent with the details of its transport.",
     handler=get_detail,
     response=wire.Detail,
     refusals=FINDING,
@@ -53,7 +53,7 @@ _DETAIL = Route(
 _HISTORY = Route(
     method="GET",
     path=f"{AGENT}/history",
-    summary="What lately became of an agent, newest first; turns have routes of their own.",
+    summary="The recent history of an agent, newest first; turns have separate routes.",
     handler=get_history,
     query=wire.HistoryQuery,
     response=wire.History,
@@ -61,7 +61,7 @@ _HISTORY = Route(
     refusal=wire.Ambiguous,
 )
 
-#: Newer clients ask under other names for the same.
+#: Newer clients use the `managed-` aliases.
 ROUTES = (
     _STATE,
     _DETAIL,

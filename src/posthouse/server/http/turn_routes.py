@@ -12,34 +12,28 @@ from posthouse.contracts import names
 from posthouse.contracts.gateway_http import TurnId
 from posthouse.errors import InvalidInput
 from posthouse.server.http.common import AGENT, FINDING
-from posthouse.server.service import Coordination
+from posthouse.server.service import ServerService
 from posthouse.server.turns import artifacts
 from posthouse.server.turns.follower import GATEWAY_REQUEST
-from posthouse.web.file_response import RANGE_HEADERS, file_answer, in_batches
-from posthouse.web.route import Addressed, Route
+from posthouse.web.file_response import RANGE_HEADERS, file_response, in_batches
+from posthouse.web.route import Route, RouteInput
 
 _TURN = f"{AGENT}/turns/{{turn_id}}"
 _TURN_ID: TypeAdapter[str] = TypeAdapter(TurnId)
-_OUTPUT = {"type": "string", "description": "What the provider's program wrote, byte for byte."}
-_NO_TURN = {404: "No agent, or none of its turns, answers to that name."}
-_PART = {206: "The part that was asked for."}
-_RANGES = {"accept-ranges": "Always `bytes`.", "content-range": "Which part it is, when one was asked for."}
+_OUTPUT = {"type": "string", "description": "The output of the provider's program, byte for byte."}
+_NO_TURN = {404: "The agent or the turn does not exist."}
+_PART = {206: "The requested range."}
+_RANGES = {"accept-ranges": "Always `bytes`.", "content-range": "The returned range, if one was requested."}
 
 
-class BadTurnId(InvalidInput):
-    """The id can't name a turn."""
-
-    code = "bad_turn_id"
-
-
-async def submit_turn(server: Coordination, asked: Addressed) -> wire.TurnAccepted:
-    order: wire.TurnOrder = asked.body
+async def submit_turn(server: ServerService, inputs: RouteInput) -> wire.TurnAccepted:
+    order: wire.TurnRequest = inputs.body
     record = await server.turns.submit(
-        server.member(asked.names["agent_ref"]),
+        server.member(inputs.path_params["agent_ref"]),
         order.prompt,
         chat_session=order.chat_session,
         execution=order.execution,
-        turn_id=_given_id(asked.headers),
+        turn_id=_given_id(inputs.headers),
     )
     return wire.TurnAccepted(
         tracked_agent_id=record.tracked_agent_id,
@@ -52,52 +46,56 @@ async def submit_turn(server: Coordination, asked: Addressed) -> wire.TurnAccept
 
 def _posture(record: mf.TurnRecord) -> str:
     if record.error:
-        return f"the turn is over: {record.error}"
+        return f"the turn has ended: {record.error}"
     if GATEWAY_REQUEST in record.diagnostics:
         return "the agent's gateway has accepted the turn"
     return "the turn has started"
 
 
-async def get_turn(server: Coordination, asked: Addressed) -> wire.TurnReport:
-    record = await _record(server, asked)
+async def get_turn(server: ServerService, inputs: RouteInput) -> wire.TurnReport:
+    record = await _record(server, inputs)
     return wire.TurnReport(**{name: getattr(record, name) for name in wire.TurnReport.model_fields})
 
 
-async def get_events(server: Coordination, asked: Addressed) -> Response:
-    return StreamingResponse(_told(await _record(server, asked)), media_type="application/json")
+async def get_events(server: ServerService, inputs: RouteInput) -> Response:
+    return StreamingResponse(_stream_events(await _record(server, inputs)), media_type="application/json")
 
 
-async def get_stdout(server: Coordination, asked: Addressed) -> Response:
-    return await _artifact(server, asked, "stdout")
+async def get_stdout(server: ServerService, inputs: RouteInput) -> Response:
+    return await _artifact(server, inputs, "stdout")
 
 
-async def get_stderr(server: Coordination, asked: Addressed) -> Response:
-    return await _artifact(server, asked, "stderr")
+async def get_stderr(server: ServerService, inputs: RouteInput) -> Response:
+    return await _artifact(server, inputs, "stderr")
 
 
-async def interrupt(server: Coordination, asked: Addressed) -> wire.ActionDone:
-    member = server.member(asked.names["agent_ref"])
+async def interrupt(server: ServerService, inputs: RouteInput) -> wire.ActionDone:
+    member = server.member(inputs.path_params["agent_ref"])
     record = await server.turns.interrupt(member)
     return wire.ActionDone(
         tracked_agent_id=member.tracked_agent_id,
-        detail="no turn is active" if record is None else f"turn {record.turn_id} was asked to end",
+        detail="no turn is active" if record is None else f"interrupting turn {record.turn_id}",
         turn_id=None if record is None else record.turn_id,
         manifest_path=member.record.runtime.manifest_path,
         session_root=member.record.runtime.session_root,
     )
 
 
-async def _record(server: Coordination, asked: Addressed) -> mf.TurnRecord:
-    return await server.turns.find(server.member(asked.names["agent_ref"]), asked.names["turn_id"])
+async def _record(server: ServerService, inputs: RouteInput) -> mf.TurnRecord:
+    return await server.turns.find(
+        server.member(inputs.path_params["agent_ref"]), inputs.path_params["turn_id"]
+    )
 
 
-async def _artifact(server: Coordination, asked: Addressed, which: Literal["stdout", "stderr"]) -> Response:
-    turn = artifacts.turn_of(await _record(server, asked))
-    return await file_answer(turn.stdout_path if which == "stdout" else turn.stderr_path, asked.headers)
+async def _artifact(
+    server: ServerService, inputs: RouteInput, which: Literal["stdout", "stderr"]
+) -> Response:
+    turn = artifacts.turn_of(await _record(server, inputs))
+    return await file_response(turn.stdout_path if which == "stdout" else turn.stderr_path, inputs.headers)
 
 
-async def _told(record: mf.TurnRecord) -> AsyncIterator[bytes]:
-    """The events of a turn in the shape of `TurnEvents`, as they are read: there may be very many."""
+async def _stream_events(record: mf.TurnRecord) -> AsyncIterator[bytes]:
+    """Stream the events of a turn as a `TurnEvents` object, because there may be very many."""
     whole = wire.TurnEvents(tracked_agent_id=record.tracked_agent_id, turn_id=record.turn_id, entries=())
     yield whole.model_dump_json().removesuffix("]}").encode()
     separator = b""
@@ -118,28 +116,31 @@ def _given_id(headers: Mapping[str, str]) -> str | None:
     try:
         return None if given is None else _TURN_ID.validate_python(given)
     except ValidationError as error:
-        raise BadTurnId(f"{names.TURN_ID_HEADER} has 1 to 128 letters, digits, `_` and `-`") from error
+        message = f"{names.TURN_ID_HEADER} must have 1 to 128 letters, digits, `_` and `-`"
+        raise InvalidInput(message, code="bad_turn_id") from error
 
 
 ROUTES = (
     Route(
         method="POST",
         path=f"{AGENT}/turns",
-        summary="Have a headless agent take one turn. It is recorded, then started.",
+        summary="Start one turn of a headless agent. It is recorded before it starts.",
         handler=submit_turn,
-        request=TypeAdapter(wire.TurnOrder),
-        headers={names.TURN_ID_HEADER: "The turn's id; asked again with it, the turn is not started again."},
+        request=TypeAdapter(wire.TurnRequest),
+        headers={
+            names.TURN_ID_HEADER: "The turn's id, an idempotency key: a repeat does not start the turn again."
+        },
         response=wire.TurnAccepted,
         refusals={
-            404: "No agent answers to that name.",
-            409: "A turn is active, no conversation is current, or the name is ambiguous.",
+            404: "No agent has that name.",
+            409: "A turn is active, there is no current conversation, or the name is ambiguous.",
             503: "The agent does not run, or its program did not start.",
         },
     ),
     Route(
         method="GET",
         path=_TURN,
-        summary="What became of a turn.",
+        summary="The status and the outcome of a turn.",
         handler=get_turn,
         response=wire.TurnReport,
         refusals={**FINDING, **_NO_TURN},
@@ -147,7 +148,7 @@ ROUTES = (
     Route(
         method="GET",
         path=f"{_TURN}/events",
-        summary="What happened in a turn, in one vocabulary for all providers.",
+        summary="The events of a turn, in one vocabulary for all providers.",
         handler=get_events,
         response=wire.TurnEvents,
         refusals={**FINDING, **_NO_TURN},
@@ -155,28 +156,28 @@ ROUTES = (
     Route(
         method="GET",
         path=f"{_TURN}/artifacts/stdout",
-        summary="What the provider's program wrote; ranges are served.",
+        summary="Standard output of the provider's program; supports ranges.",
         handler=get_stdout,
         response=None,
         media_type="text/plain",
         schema=_OUTPUT,
         headers=RANGE_HEADERS,
-        gives=_RANGES,
-        also=_PART,
-        refusals={**FINDING, **_NO_TURN, 416: "The turn has not written so much."},
+        response_headers=_RANGES,
+        other_successes=_PART,
+        refusals={**FINDING, **_NO_TURN, 416: "The range is beyond the end of the output."},
     ),
     Route(
         method="GET",
         path=f"{_TURN}/artifacts/stderr",
-        summary="What the provider's program complained of; ranges are served.",
+        summary="Standard error of the provider's program; supports ranges.",
         handler=get_stderr,
         response=None,
         media_type="text/plain",
         schema=_OUTPUT,
         headers=RANGE_HEADERS,
-        gives=_RANGES,
-        also=_PART,
-        refusals={**FINDING, **_NO_TURN, 416: "The turn has not written so much."},
+        response_headers=_RANGES,
+        other_successes=_PART,
+        refusals={**FINDING, **_NO_TURN, 416: "The range is beyond the end of the output."},
     ),
     Route(
         method="POST",

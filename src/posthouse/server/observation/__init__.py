@@ -1,4 +1,4 @@
-"""How each agent is: a summary, a detail and a coarse history, in the same shapes with and without a gateway.
+"""State of each agent: summary, detail and a coarse history, in the same shapes with and without a gateway.
 
-Owns looking at TUIs that no gateway watches, and only for as long as somebody asks about them.
+Owns the observation of TUIs without a gateway, which ends some time after the last request.
 """

@@ -1,4 +1,4 @@
-"""What is known of any agent, whatever its transport: its session, its gateway, what is wrong with them."""
+"""The session and the gateway of an agent and their problems, for both transports."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,41 +18,41 @@ from posthouse.server.offline import status_of
 from posthouse.sessions import session as sessions
 from posthouse.sessions.session import Session
 
-#: Kinds of diagnostics; those of the contract are where they are made.
+#: Kinds of diagnostics beyond the contract's.
 GATEWAY_UNUSABLE = "gateway_unusable"
 MANIFEST_UNREADABLE = "manifest_unreadable"
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A session whose manifest can't be read."""
+class UnreadableSession:
+    """A session whose manifest is unreadable."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Background:
-    """One agent at one moment."""
+class AgentContext:
+    """The session and the gateway of one agent at one moment."""
 
     member: Member
     is_live: bool
-    session: Session | Unreadable
-    #: None when there is none that can be believed.
+    session: Session | UnreadableSession
+    #: None when it has no usable gateway.
     gateway: LiveGateway | None = None
-    #: Of the gateway, or of having none.
+    #: The gateway's status, or the offline status.
     status: GatewayStatus
-    #: What is wrong with the gateway.
-    troubles: tuple[Problem, ...] = ()
+    #: Problems of the gateway.
+    gateway_problems: tuple[Problem, ...] = ()
 
     def without_gateway(self, error: PosthouseError) -> Self:
-        """The same after its gateway turned out to be of no use: looked at without it."""
-        told = Problem(kind=GATEWAY_UNUSABLE, message=str(error))
-        return replace(self, gateway=None, troubles=(*self.troubles, told))
+        """A copy without the gateway, with *error* as its problem."""
+        problem = Problem(kind=GATEWAY_UNUSABLE, message=str(error))
+        return replace(self, gateway=None, gateway_problems=(*self.gateway_problems, problem))
 
     @property
     def manifest(self) -> Manifest | None:
-        """None when it can't be read."""
-        return None if isinstance(self.session, Unreadable) else self.session.manifest
+        """None when it is unreadable."""
+        return None if isinstance(self.session, UnreadableSession) else self.session.manifest
 
     @property
     def mailbox_posture(self) -> wire.MailboxPosture | None:
@@ -76,7 +76,7 @@ class Background:
         last_turn: wire.LastTurn,
         diagnostics: tuple[Problem, ...],
     ) -> wire.Summary:
-        """The summary of an agent of which the rest is known."""
+        """The summary, completed from this context."""
         runtime = None if self.manifest is None else self.manifest.runtime
         return wire.Summary(
             tracked_agent_id=self.member.tracked_agent_id,
@@ -84,7 +84,7 @@ class Background:
             availability=availability,
             turn=turn,
             last_turn=last_turn,
-            diagnostics=(*diagnostics, *self.troubles),
+            diagnostics=(*diagnostics, *self.gateway_problems),
             mailbox=self.mailbox_posture,
             gateway=self.gateway_posture,
             memory_root=runtime.memory_root if runtime else None,
@@ -93,29 +93,29 @@ class Background:
         )
 
 
-class Backgrounds:
-    """Finds out what is known of each agent at the moment of the question."""
+class ContextLoader:
+    """Loads the context of an agent."""
 
     def __init__(self, gateways: Gateways, *, is_live: Callable[[Member], bool]) -> None:
         self._gateways = gateways
         self._is_live = is_live
 
-    async def of(self, member: Member) -> Background:
-        session = await asyncio.to_thread(_session, member)
+    async def load(self, member: Member) -> AgentContext:
+        session = await asyncio.to_thread(_load_session, member)
         is_live = self._is_live(member)
         try:
-            gateway = await self._gateways.needed(member)
+            gateway = await self._gateways.require(member)
             status = await gateway_state.status(member, gateway)
         except PosthouseError as error:
             offline = GatewayStatus.model_validate(await status_of(member))
-            found = Background(member=member, is_live=is_live, session=session, status=offline)
-            # Having none is no trouble; having one that is dead, silent or of another version is.
+            found = AgentContext(member=member, is_live=is_live, session=session, status=offline)
+            # A recorded gateway that is dead, silent or of another version is a problem; none is not.
             return found if member.record.gateway is None else found.without_gateway(error)
-        return Background(member=member, is_live=is_live, session=session, gateway=gateway, status=status)
+        return AgentContext(member=member, is_live=is_live, session=session, gateway=gateway, status=status)
 
 
-def _session(member: Member) -> Session | Unreadable:
+def _load_session(member: Member) -> Session | UnreadableSession:
     try:
         return sessions.read(Path(member.record.runtime.manifest_path))
     except PosthouseError as error:
-        return Unreadable(str(error))
+        return UnreadableSession(str(error))

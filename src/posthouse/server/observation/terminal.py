@@ -1,4 +1,4 @@
-"""What is known of a TUI's terminal, whoever looked at it. Pure."""
+"""The state of a TUI's terminal, from its gateway or from a local observer. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from posthouse.agent import tui_observation, tui_view
 from posthouse.contracts import gateway_tui_http as tui
 from posthouse.contracts.gateway_files import TrackingTimings
 from posthouse.tracking import tracker
-from posthouse.tracking.tracker import Belief, Transition
+from posthouse.tracking.tracker import Transition, TuiState
 
-#: What its readers are told while nobody looked into the pane.
-_NOT_LOOKED = TrackingTimings()
+#: The timings reported while the pane is not observed.
+_UNOBSERVED = TrackingTimings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
-    """A TUI at one moment, and its latest changes, oldest first."""
+    """A TUI at one moment, and its latest transitions, oldest first."""
 
     diagnostics: tui.Diagnostics
     probe_snapshot: tui.ProbeSnapshot | None
@@ -29,51 +29,51 @@ class Terminal:
     transitions: tuple[tui.Transition, ...] = ()
 
     @classmethod
-    def of_gateway(cls, state: tui.TerminalState) -> Self:
+    def from_gateway(cls, state: tui.TerminalState) -> Self:
         return cls._of(state, state.recent_transitions)
 
     @classmethod
-    def of_belief(
+    def from_state(
         cls,
-        belief: Belief,
+        state: TuiState,
         tool: str,
         *,
         at: datetime,
         timings: TrackingTimings,
         transitions: Iterable[Transition],
     ) -> Self:
-        shown = tui_view.snapshot_of(belief, tool, at=at, timings=timings)
-        return cls._of(shown, tuple(tui_view.transition_of(one) for one in transitions))
+        snapshot = tui_view.snapshot_of(state, tool, at=at, timings=timings)
+        return cls._of(snapshot, tuple(tui_view.transition_of(one) for one in transitions))
 
     @classmethod
     def missing(cls, tool: str, reason: str, *, at: datetime) -> Self:
-        """There is no tmux session to look into."""
+        """The state without a tmux session."""
         nothing = tui_observation.of_nothing(reason, is_attached=False)
-        belief = tracker.see(tracker.initial(at), nothing, at=at, timings=_NOT_LOOKED)
-        return cls.of_belief(belief, tool, at=at, timings=_NOT_LOOKED, transitions=())
+        state = tracker.observe(tracker.initial(at), nothing, at=at, timings=_UNOBSERVED)
+        return cls.from_state(state, tool, at=at, timings=_UNOBSERVED, transitions=())
 
     @classmethod
     def unreadable(cls, tool: str, kind: str, reason: str, *, at: datetime) -> Self:
-        """Nobody can tell where to look."""
-        blank = tui_view.snapshot_of(tracker.initial(at), tool, at=at, timings=_NOT_LOOKED)
-        told = tui.Diagnostics(
+        """The state when the terminal can't be observed."""
+        blank = tui_view.snapshot_of(tracker.initial(at), tool, at=at, timings=_UNOBSERVED)
+        diagnostics = tui.Diagnostics(
             availability="error",
             transport_state="probe_error",
             process_state="probe_error",
             parse_status="probe_error",
             probe_error=tui.Problem(kind=kind, message=reason),
         )
-        return cls._of(blank.model_copy(update={"diagnostics": told}), ())
+        return cls._of(blank.model_copy(update={"diagnostics": diagnostics}), ())
 
     @classmethod
-    def _of(cls, shown: tui.TerminalState | tui.Snapshot, transitions: tuple[tui.Transition, ...]) -> Self:
+    def _of(cls, snapshot: tui.TerminalState | tui.Snapshot, transitions: tuple[tui.Transition, ...]) -> Self:
         return cls(
-            diagnostics=shown.diagnostics,
-            probe_snapshot=shown.probe_snapshot,
-            parsed_surface=shown.parsed_surface,
-            surface=shown.surface,
-            turn=shown.turn,
-            last_turn=shown.last_turn,
-            stability=shown.stability,
+            diagnostics=snapshot.diagnostics,
+            probe_snapshot=snapshot.probe_snapshot,
+            parsed_surface=snapshot.parsed_surface,
+            surface=snapshot.surface,
+            turn=snapshot.turn,
+            last_turn=snapshot.last_turn,
+            stability=snapshot.stability,
             transitions=transitions,
         )

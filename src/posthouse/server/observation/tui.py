@@ -1,4 +1,4 @@
-"""How a TUI is, in the contract's words: from its gateway where one lives, else by a look from here."""
+"""State of a TUI in the contract's terms: from its live gateway, else from a local observer."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,9 @@ from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.gateway_tui_http import Problem
 from posthouse.errors import PosthouseError
 from posthouse.server.observation import gateway_state
-from posthouse.server.observation.context import MANIFEST_UNREADABLE, Background, Unreadable
+from posthouse.server.observation.context import MANIFEST_UNREADABLE, AgentContext, UnreadableSession
 from posthouse.server.observation.terminal import Terminal
-from posthouse.server.observation.tui_observers import Eyes
+from posthouse.server.observation.tui_observers import TuiObservers
 from posthouse.support import clock
 
 TMUX_SESSION_MISSING = "tmux_session_missing"
@@ -25,14 +25,14 @@ _AVAILABILITY: Mapping[tui.Availability, wire.Availability] = {
 class TuiStates:
     """The states of all TUIs."""
 
-    def __init__(self, eyes: Eyes) -> None:
-        self._eyes = eyes
+    def __init__(self, observers: TuiObservers) -> None:
+        self._observers = observers
 
-    async def summary(self, background: Background) -> wire.Summary:
-        return _summary(*await self.observed(background))
+    async def summary(self, context: AgentContext) -> wire.Summary:
+        return _summary(*await self.observe(context))
 
-    async def detail(self, background: Background) -> wire.Detail:
-        found, terminal = await self.observed(background)
+    async def detail(self, context: AgentContext) -> wire.Detail:
+        found, terminal = await self.observe(context)
         member = found.member
         agent = member.tracked_agent_id
         return wire.Detail(
@@ -51,57 +51,57 @@ class TuiStates:
             ),
         )
 
-    async def history(self, background: Background, limit: int) -> wire.History:
-        """The latest changes of its terminal, newest first."""
-        found, terminal = await self.observed(background)
+    async def history(self, context: AgentContext, limit: int) -> wire.History:
+        """The latest transitions of its terminal, newest first."""
+        found, terminal = await self.observe(context)
         newest = terminal.transitions[: -limit - 1 : -1]
         return wire.History(
             tracked_agent_id=found.member.tracked_agent_id,
             entries=tuple(_entry(change) for change in newest),
         )
 
-    async def observed(self, background: Background) -> tuple[Background, Terminal]:
-        """The terminal now, and what turned out to be wrong on the way to it."""
-        if background.gateway is not None:
+    async def observe(self, context: AgentContext) -> tuple[AgentContext, Terminal]:
+        """The current terminal, and the context with the gateway problems that occurred."""
+        if context.gateway is not None:
             try:
-                state = await gateway_state.terminal(background.member, background.gateway)
+                state = await gateway_state.terminal(context.member, context.gateway)
             except PosthouseError as error:
-                background = background.without_gateway(error)
+                context = context.without_gateway(error)
             else:
-                return background, Terminal.of_gateway(state)
-        return background, await self._seen_from_here(background)
+                return context, Terminal.from_gateway(state)
+        return context, await self._observe_directly(context)
 
-    async def _seen_from_here(self, background: Background) -> Terminal:
-        member, session, now = background.member, background.session, clock.now()
+    async def _observe_directly(self, context: AgentContext) -> Terminal:
+        member, session, now = context.member, context.session, clock.now()
         tool = member.record.identity.tool
-        if isinstance(session, Unreadable):
-            return Terminal.unreadable(tool, MANIFEST_UNREADABLE, session.why, at=now)
-        if not background.is_live:
+        if isinstance(session, UnreadableSession):
+            return Terminal.unreadable(tool, MANIFEST_UNREADABLE, session.reason, at=now)
+        if not context.is_live:
             return Terminal.missing(tool, f"its tmux session {member.tmux_session_name} is gone", at=now)
         try:
-            async with self._eyes.on(session) as eye:
-                return await eye.look()
+            async with self._observers.observe(session) as observer:
+                return await observer.refresh()
         except PosthouseError as error:
             return Terminal.unreadable(tool, error.code, str(error), at=now)
 
 
-def _summary(background: Background, terminal: Terminal) -> wire.Summary:
-    agent, phase, last = background.member.tracked_agent_id, terminal.turn.phase, terminal.last_turn
-    return background.summary(
+def _summary(context: AgentContext, terminal: Terminal) -> wire.Summary:
+    agent, phase, last = context.member.tracked_agent_id, terminal.turn.phase, terminal.last_turn
+    return context.summary(
         _AVAILABILITY[terminal.diagnostics.availability],
         wire.TurnPosture(phase=phase, active_turn_id=f"tui-anchor:{agent}" if phase == "active" else None),
         wire.LastTurn(result=last.result, turn_id=None, turn_index=None, updated_at_utc=last.updated_at_utc),
-        _problems(background, terminal.diagnostics),
+        _problems(context, terminal.diagnostics),
     )
 
 
-def _problems(background: Background, told: tui.Diagnostics) -> tuple[Problem, ...]:
-    found = [one for one in (told.probe_error, told.parse_error) if one is not None]
-    if told.transport_state == "tmux_missing":
-        message = f"its tmux session {background.member.tmux_session_name} is gone"
+def _problems(context: AgentContext, diagnostics: tui.Diagnostics) -> tuple[Problem, ...]:
+    found = [one for one in (diagnostics.probe_error, diagnostics.parse_error) if one is not None]
+    if diagnostics.transport_state == "tmux_missing":
+        message = f"its tmux session {context.member.tmux_session_name} is gone"
         found.append(Problem(kind=TMUX_SESSION_MISSING, message=message))
-    elif told.process_state == "tui_down":
-        found.append(Problem(kind="tui_down", message="its program ended; its tmux session is there"))
+    elif diagnostics.process_state == "tui_down":
+        found.append(Problem(kind="tui_down", message="its program ended; its tmux session still exists"))
     return tuple(found)
 
 

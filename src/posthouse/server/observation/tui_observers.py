@@ -1,4 +1,4 @@
-"""The TUIs that are looked at from here: each from the first question until nobody has asked for a while."""
+"""Observers of TUIs without a gateway: opened at the first request, closed after an idle time."""
 
 import asyncio
 import logging
@@ -9,121 +9,115 @@ from functools import partial
 
 from posthouse import agent, tools
 from posthouse.errors import PosthouseError, Unavailable
-from posthouse.server.observation.tui_observer import Eye
+from posthouse.server.observation.tui_observer import TuiObserver
 from posthouse.sessions.session import Session
 from posthouse.support.supervision import Supervisor
 
-#: Whoever asks again within this finds the belief and its history as they were.
+#: An observer is closed after this time without a request; until then its state and history are kept.
 IDLE_SECONDS = 120.0
-#: Eyes that nobody looks through; beyond this the one that was asked for least lately is closed.
+#: Limit of idle observers; the least recently used one is closed.
 MAX_IDLE = 64
 _log = logging.getLogger(__name__)
 
 
-class CannotLook(Unavailable):
-    """Nobody knows how to look at a TUI of that kind."""
-
-    code = "cannot_look"
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Held:
-    opening: asyncio.Task[Eye]
+class _OpenObserver:
+    opening: asyncio.Task[TuiObserver]
     users: int = 0
     timer: asyncio.TimerHandle | None = field(default=None)
 
 
-def eye_on(session: Session, background: Supervisor | None = None) -> Eye:
-    """An eye that is still closed; *background* restarts what it runs.
+def make_observer(session: Session, background: Supervisor | None = None) -> TuiObserver:
+    """An observer that is not open yet; *background* supervises its tasks.
 
     Raises:
-        CannotLook: Its backend is only shown, or its tool is not known here.
+        Unavailable: The backend is read-only or the tool is unknown.
     """
     try:
-        return Eye(agent.of(session, background), tools.load(session.manifest.tool))
+        return TuiObserver(agent.for_session(session, background), tools.load(session.manifest.tool))
     except PosthouseError as error:
-        raise CannotLook(str(error)) from error
+        raise Unavailable(str(error), code="cannot_look") from error
 
 
-class Eyes:
-    """At most one eye on each session."""
+class TuiObservers:
+    """At most one observer of each session."""
 
     def __init__(
         self,
         *,
         idle_seconds: float = IDLE_SECONDS,
-        make: Callable[[Session], Eye] | None = None,
+        make: Callable[[Session], TuiObserver] | None = None,
         background: Supervisor | None = None,
     ) -> None:
         self._idle_seconds = idle_seconds
         self._background = background or Supervisor(_log)
-        self._make = make or partial(eye_on, background=self._background)
-        #: By manifest, those asked for least lately first.
-        self._held: dict[str, _Held] = {}
+        self._make = make or partial(make_observer, background=self._background)
+        #: By manifest path, least recently used first.
+        self._entries: dict[str, _OpenObserver] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def on(self, session: Session) -> AsyncIterator[Eye]:
-        """The eye on *session*, open for as long as the body needs it.
+    async def observe(self, session: Session) -> AsyncIterator[TuiObserver]:
+        """The observer of *session*, open until the body ends.
 
         Raises:
-            CannotLook: Its backend or its tool is not known here.
+            Unavailable: The backend is read-only or the tool is unknown.
         """
         path = str(session.manifest_path)
-        held = self._take(path, session)
+        entry = self._acquire(path, session)
         try:
-            yield await asyncio.shield(held.opening)
+            yield await asyncio.shield(entry.opening)
         finally:
-            self._give_back(path, held)
+            self._release(path, entry)
 
     def forget(self, manifest_path: str) -> None:
-        """Close the eye on that session if nobody looks through it: what it saw has ended."""
-        held = self._held.get(manifest_path)
-        if held is not None and held.users == 0:
-            self._close(manifest_path, held)
+        """Close the observer of that session if it is idle, because the session has ended."""
+        entry = self._entries.get(manifest_path)
+        if entry is not None and entry.users == 0:
+            self._close(manifest_path, entry)
 
     async def close(self) -> None:
-        """Close them all."""
-        for path, held in [*self._held.items()]:
-            self._close(path, held)
+        """Close all observers."""
+        for path, entry in [*self._entries.items()]:
+            self._close(path, entry)
         await asyncio.gather(*self._closing, return_exceptions=True)
 
-    def _take(self, path: str, session: Session) -> _Held:
-        held = self._held.pop(path, None)
-        if held is None or (held.opening.done() and held.opening.exception() is not None):
-            held = _Held(opening=asyncio.create_task(self._opened(session)))
-        self._held[path] = held
-        held.users += 1
-        if held.timer is not None:
-            held.timer.cancel()
-        return held
+    def _acquire(self, path: str, session: Session) -> _OpenObserver:
+        entry = self._entries.pop(path, None)
+        if entry is None or (entry.opening.done() and entry.opening.exception() is not None):
+            entry = _OpenObserver(opening=asyncio.create_task(self._open(session)))
+        self._entries[path] = entry
+        entry.users += 1
+        if entry.timer is not None:
+            entry.timer.cancel()
+        return entry
 
-    async def _opened(self, session: Session) -> Eye:
-        eye = self._make(session)
-        await eye.open()
-        return eye
+    async def _open(self, session: Session) -> TuiObserver:
+        observer = self._make(session)
+        await observer.open()
+        return observer
 
-    def _give_back(self, path: str, held: _Held) -> None:
-        held.users -= 1
-        if held.users == 0 and self._held.get(path) is held:
+    def _release(self, path: str, entry: _OpenObserver) -> None:
+        entry.users -= 1
+        if entry.users == 0 and self._entries.get(path) is entry:
             loop = asyncio.get_running_loop()
-            held.timer = loop.call_later(self._idle_seconds, self._close, path, held)
-            idle = [(path, one) for path, one in self._held.items() if one.users == 0]
+            entry.timer = loop.call_later(self._idle_seconds, self._close, path, entry)
+            idle = [(path, one) for path, one in self._entries.items() if one.users == 0]
             for oldest in idle[:-MAX_IDLE]:
                 self._close(*oldest)
 
-    def _close(self, path: str, held: _Held) -> None:
-        if held.timer is not None:
-            held.timer.cancel()
-        if self._held.get(path) is held:
-            del self._held[path]
-        task = self._background.spawn(_closed(held.opening))
+    def _close(self, path: str, entry: _OpenObserver) -> None:
+        if entry.timer is not None:
+            entry.timer.cancel()
+        if self._entries.get(path) is entry:
+            del self._entries[path]
+        task = self._background.spawn(_closed(entry.opening))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
 
-async def _closed(opening: asyncio.Task[Eye]) -> None:
+async def _closed(opening: asyncio.Task[TuiObserver]) -> None:
     opened = await asyncio.gather(opening, return_exceptions=True)
-    for eye in opened:
-        if isinstance(eye, Eye):
-            await eye.close()
+    for observer in opened:
+        if isinstance(observer, TuiObserver):
+            await observer.close()

@@ -1,4 +1,4 @@
-"""What agents are asked to do, and to stop doing, whatever their transport.
+"""Prompts and interrupts for agents of both transports.
 
-Owns the choice of the way: an agent's gateway where one lives, the agent itself where none does.
+Owns the routing: to an agent's live gateway, or to the agent itself without one.
 """

@@ -1,5 +1,5 @@
 """Headless agents and their turns: launched, recorded, started, followed, interrupted.
 
-Owns the records under `managed_agents/`. The truth of a turn is in its artifacts under the session's root; a
-record that says less is brought up to it.
+Owns the records under `managed_agents/`. The artifacts under the session's root are authoritative; a record
+that lags behind is updated from them.
 """

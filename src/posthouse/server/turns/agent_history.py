@@ -1,6 +1,6 @@
-"""The turns of one agent, whoever started them: recorded here, or found in the session's folder.
+"""All turns of one agent: recorded by this server, or found in the session's folder.
 
-Records stay in memory once they were read; what is not over is looked up in its artifacts at every question.
+Records are cached in memory; turns that have not ended are read from their artifacts on each call.
 """
 
 import asyncio
@@ -8,129 +8,122 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from posthouse.contracts import managed_agent_files as mf
-from posthouse.errors import NotFound
 from posthouse.server.turns import artifacts
-from posthouse.server.turns.store import Mark, Store
+from posthouse.server.turns.store import Mark, TurnStore
 from posthouse.sessions.session import Session
 from posthouse.turns import runner
 from posthouse.turns.turn import Turn, TurnNotFound
 
-#: More than any question asks for.
+#: Cache limit; above every limit of the API.
 MAX_KEPT = 500
-#: A folder, and a record with its suffix, can be called that.
+#: Limit for the name of a folder, and of a record with its suffix.
 _MAX_NAME_BYTES = 200
 
 
-class NoSuchTurn(NotFound):
-    """The agent has no turn of that id."""
+class AgentHistory:
+    """One agent's turns. Writers hold the agent's lock; readers need none."""
 
-    code = "turn_not_found"
-
-
-class Book:
-    """One agent's turns. Changed by one at a time; asked by anybody."""
-
-    def __init__(self, agent: str, store: Store) -> None:
+    def __init__(self, agent: str, store: TurnStore) -> None:
         self.agent = agent
-        #: The server's own turn that is not over; others may have started theirs.
+        #: The server's running turn; other processes may have started turns too.
         self.active: mf.TurnRecord | None = None
-        #: The one that a gateway has accepted and not begun.
+        #: The turn that a gateway has accepted and not started.
         self.waiting: mf.TurnRecord | None = None
         self._store = store
         self._recorded: dict[str, mf.TurnRecord] | None = None
-        #: Turns of others that are over: their artifacts say nothing new any more.
-        self._others: dict[str, mf.TurnRecord] = {}
+        #: Ended turns of other processes: their artifacts no longer change.
+        self._unrecorded_turns: dict[str, mf.TurnRecord] = {}
         self._loading = asyncio.Lock()
 
     async def begin(self, record: mf.TurnRecord) -> None:
-        """Record a turn that is about to start. When this returns, no crash can lose it."""
+        """Record a turn that is about to start. Durable when this returns."""
         await self._put(self._store.begin, record, mf.ACTIVE_TURN)
         self.active = record
 
     async def wait(self, record: mf.TurnRecord) -> None:
-        """Record a turn that waits for its gateway. When this returns, no crash can lose it."""
+        """Record a turn that waits at its gateway. Durable when this returns."""
         await self._put(self._store.begin, record, mf.WAITING_TURN)
         self.waiting = record
 
     async def promote(self, record: mf.TurnRecord) -> None:
-        """The waiting turn begins. Killed in between, it is found under both marks."""
+        """Make the waiting turn the active one. A crash in between leaves both marks."""
         await self.mark(record)
         await asyncio.to_thread(self._store.clear, self.agent, mf.WAITING_TURN)
         self.waiting = None
 
     async def mark(self, record: mf.TurnRecord) -> None:
-        """Say what is known of the active turn."""
+        """Write the mark of the active turn."""
         await asyncio.to_thread(self._store.mark, record, mf.ACTIVE_TURN)
         self.active = record
 
     async def end(self, record: mf.TurnRecord) -> None:
-        """Record how the active or the waiting turn ended."""
+        """Record the outcome of the active or the waiting turn."""
         await self._put(self._store.end, record, self._mark_of(record))
-        self._forget(record)
+        self._clear(record)
 
     async def drop(self, record: mf.TurnRecord) -> None:
-        """Forget a turn that was never accepted.
+        """Delete a turn that was never accepted.
 
-        If its files can't be removed, the next server finds them, and ends the turn as one that never began.
+        If its files can't be removed, the next server finds them and ends the turn as never started.
         """
         mark = self._mark_of(record)
         (await self._records()).pop(record.turn_id, None)
-        self._forget(record)
+        self._clear(record)
         await asyncio.to_thread(self._store.drop, record, mark)
 
     async def recover(self) -> None:
-        """Find the turns that an earlier server did not see the end of."""
+        """Load the turns that an earlier server left unfinished."""
         self.active = await asyncio.to_thread(self._unfinished, mf.ACTIVE_TURN)
         self.waiting = await asyncio.to_thread(self._unfinished, mf.WAITING_TURN)
         if self.active and self.waiting and self.active.turn_id == self.waiting.turn_id:
             await self.promote(self.active)
 
     async def find(self, turn_id: str, session: Session | None) -> mf.TurnRecord | None:
-        """The turn called *turn_id*, as its artifacts tell it now."""
+        """The turn *turn_id*, updated from its artifacts."""
         if not _is_name(turn_id):
             return None
         record = (await self._records()).get(turn_id) or await asyncio.to_thread(
             self._store.turn, self.agent, turn_id
         )
         if record is not None:
-            return await asyncio.to_thread(artifacts.seen, record)
+            return await asyncio.to_thread(artifacts.refresh, record)
         if session is None:
             return None
-        return self._kept(await asyncio.to_thread(self._other, session, turn_id))
+        return self._cache_if_final(await asyncio.to_thread(self._unrecorded_turn, session, turn_id))
 
     async def running(self, session: Session | None) -> mf.TurnRecord | None:
-        """The turn that is active now, whoever started it; else the one that waits to begin."""
-        for ours in (self.active, self.waiting):
-            now = ours and await asyncio.to_thread(artifacts.seen, ours)
+        """The active turn of any process, else the turn that waits at the gateway."""
+        for own in (self.active, self.waiting):
+            now = own and await asyncio.to_thread(artifacts.refresh, own)
             if now and not now.is_final:
                 return now
-        return None if session is None else await self.of_others(session)
+        return None if session is None else await self.running_elsewhere(session)
 
-    async def of_others(self, session: Session) -> mf.TurnRecord | None:
-        """The turn that runs in the session now, if the server has no record of it."""
+    async def running_elsewhere(self, session: Session) -> mf.TurnRecord | None:
+        """The running turn of the session if this server has no record of it."""
         turn = await asyncio.to_thread(runner.active, session.turns_root)
         if turn is None or turn.turn_id in await self._records():
             return None
-        return await asyncio.to_thread(self._other, session, turn.turn_id)
+        return await asyncio.to_thread(self._unrecorded_turn, session, turn.turn_id)
 
     async def newest(self, session: Session | None, limit: int) -> list[mf.TurnRecord]:
         """The *limit* newest turns, newest first."""
         recorded = dict(await self._records())
         kept = _newest(recorded.values(), limit)
-        ours = await asyncio.to_thread(lambda: [artifacts.seen(one) for one in kept])
-        others = []
+        own = await asyncio.to_thread(lambda: [artifacts.refresh(one) for one in kept])
+        unrecorded = []
         if session is not None:
-            others = await asyncio.to_thread(self._unrecorded, session, recorded, limit)
-        for one in others:
-            self._kept(one)
-        return _newest([*ours, *others], limit)
+            unrecorded = await asyncio.to_thread(self._newest_unrecorded, session, recorded, limit)
+        for one in unrecorded:
+            self._cache_if_final(one)
+        return _newest([*own, *unrecorded], limit)
 
     def _unfinished(self, mark: Mark) -> mf.TurnRecord | None:
         marked = self._store.marked(self.agent, mark)
         record = self._store.turn(self.agent, marked.turn_id) if marked else None
         if record is not None and not record.is_final:
             return record
-        # That server was killed before the record, when nobody knew of the turn, or after its last word.
+        # That server was killed before it wrote the record, or after it wrote the final one.
         self._store.clear(self.agent, mark)
         return None
 
@@ -138,32 +131,34 @@ class Book:
         is_waiting = self.waiting is not None and self.waiting.turn_id == record.turn_id
         return mf.WAITING_TURN if is_waiting else mf.ACTIVE_TURN
 
-    def _forget(self, record: mf.TurnRecord) -> None:
+    def _clear(self, record: mf.TurnRecord) -> None:
         if self.waiting is not None and self.waiting.turn_id == record.turn_id:
             self.waiting = None
         elif self.active is not None and self.active.turn_id == record.turn_id:
             self.active = None
 
-    def _unrecorded(self, session: Session, recorded: Collection[str], limit: int) -> list[mf.TurnRecord]:
-        """The newest turns that others started; called in a thread."""
+    def _newest_unrecorded(
+        self, session: Session, recorded: Collection[str], limit: int
+    ) -> list[mf.TurnRecord]:
+        """The newest turns that other processes started; called in a thread."""
         names = _folders(session.turns_root, recorded, limit)
-        return [one for name in names if (one := self._other(session, name)) is not None]
+        return [one for name in names if (one := self._unrecorded_turn(session, name)) is not None]
 
-    def _other(self, session: Session, turn_id: str) -> mf.TurnRecord | None:
-        """A turn that was not recorded here; called in a thread."""
-        if (known := self._others.get(turn_id)) is not None:
+    def _unrecorded_turn(self, session: Session, turn_id: str) -> mf.TurnRecord | None:
+        """A turn without a record; called in a thread."""
+        if (known := self._unrecorded_turns.get(turn_id)) is not None:
             return known
         try:
-            return artifacts.found(self.agent, session, Turn(session.turns_root / turn_id))
+            return artifacts.unrecorded(self.agent, session, Turn(session.turns_root / turn_id))
         except TurnNotFound:
             return None
 
-    def _kept(self, record: mf.TurnRecord | None) -> mf.TurnRecord | None:
-        """*record*, remembered if it is over."""
+    def _cache_if_final(self, record: mf.TurnRecord | None) -> mf.TurnRecord | None:
+        """Return *record*; cache it if the turn has ended."""
         if record is not None and record.is_final:
-            self._others[record.turn_id] = record
-            while len(self._others) > MAX_KEPT:
-                self._others.pop(next(iter(self._others)))
+            self._unrecorded_turns[record.turn_id] = record
+            while len(self._unrecorded_turns) > MAX_KEPT:
+                self._unrecorded_turns.pop(next(iter(self._unrecorded_turns)))
         return record
 
     async def _put(
@@ -189,7 +184,7 @@ def _newest(records: Iterable[mf.TurnRecord], limit: int) -> list[mf.TurnRecord]
 
 
 def _folders(turns_root: Path, known: Collection[str], limit: int) -> list[str]:
-    """The newest folders of turns that are not *known*."""
+    """The newest turn folders that are not in *known*."""
     found = [
         (order.stat().st_mtime, order.parent.name)
         for order in turns_root.glob("[!.]*/order.json")

@@ -1,4 +1,4 @@
-"""Launches headless agents that this server owns: their gateways ask here for every turn."""
+"""Launches headless agents that this server owns: their gateways submit every turn to it."""
 
 import asyncio
 from pathlib import Path
@@ -7,49 +7,38 @@ from posthouse import tools
 from posthouse.contracts import identity
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.manifest import HEADLESS
-from posthouse.errors import Conflict, Unavailable
+from posthouse.errors import Conflict, InvalidInput, Unavailable
 from posthouse.server.member import Member
 from posthouse.server.records import member_of
 from posthouse.server.turns.authority import authority_of
-from posthouse.server.turns.store import Store
+from posthouse.server.turns.store import TurnStore
 from posthouse.sessions.agents import AgentExists, Agents
-from posthouse.sessions.launch import BadLaunch, LaunchSpec
+from posthouse.sessions.launch import LaunchSpec
 from posthouse.sessions.launch_files import ManagedBy
 from posthouse.sessions.registry import RecordTaken
 from posthouse.sessions.session import Session
 from posthouse.support import ids
 
 _STALWART = "stalwart_"
+_NAME_IN_USE = "name_in_use"
 
 
-class NotPublished(Unavailable):
-    """The agent could not be made known; what was made of it was taken down again."""
+class AgentLauncher:
+    """Starts headless agents and records that this server owns them."""
 
-    code = "agent_not_published"
-
-
-class NameInUse(Conflict):
-    """A live agent has that name; nothing was made."""
-
-    code = "name_in_use"
-
-
-class Launches:
-    """Starts headless agents and writes down that they are this server's."""
-
-    def __init__(self, agents: Agents, store: Store, api_base_url: str) -> None:
+    def __init__(self, agents: Agents, store: TurnStore, api_base_url: str) -> None:
         self._agents = agents
         self._store = store
-        # 0.0.0.0 is where it listens, not where it can be reached.
+        # 0.0.0.0 is a bind address, not a destination.
         self._api_base_url = api_base_url.replace("//0.0.0.0:", "//127.0.0.1:")
 
     async def launch(self, order: wire.HeadlessLaunch) -> Member:
-        """A headless agent that waits for its first turn; it is published and on disk.
+        """Launch a headless agent that waits for its first turn; it is published and on disk.
 
         Raises:
-            InvalidInput: A folder, a file, the tool or the mailbox is not what it must be; nothing is left.
-            NameInUse: Another agent of that name runs.
-            Unavailable: tmux, the disk or the registry failed; what was made was taken down again.
+            InvalidInput: A folder, a file, the tool or the mailbox is invalid; nothing is left behind.
+            Conflict: Another agent of that name runs.
+            Unavailable: tmux, the disk or the registry failed; the launch was rolled back.
         """
         return await asyncio.to_thread(self._launch, order)
 
@@ -61,27 +50,30 @@ class Launches:
                 _spec(order, ManagedBy(api_base_url=self._api_base_url, agent_ref=tracked_id))
             )
         except AgentExists as error:
-            raise NameInUse(str(error)) from error
+            raise Conflict(str(error), code=_NAME_IN_USE) from error
         except RecordTaken as error:
-            raise NotPublished(str(error)) from error
+            raise _not_published(str(error)) from error
         except Conflict as error:
-            raise BadLaunch(str(error)) from error
+            raise _bad_launch(str(error)) from error
         except OSError as error:
-            raise NotPublished(f"the agent's files can't be written: {error}") from error
+            raise _not_published(f"the agent's files can't be written: {error}") from error
         try:
             self._store.write_authority(authority_of(tracked_id, made))
         except OSError as error:
             self._take_down(made)
-            raise NotPublished(f"the server can't keep the agent: {error}") from error
+            raise _not_published(f"the server can't record the agent: {error}") from error
         return self._published(made)
 
     def _require_free(self, order: wire.HeadlessLaunch) -> None:
-        """Names are shared only by those who give their agents ids of their own."""
+        """Reject a name in use; with an explicit agent_id, names may repeat."""
         if order.agent_name is None or order.agent_id is not None:
             return
         for there in self._agents.registered():
             if identity.same_agent(there.name, order.agent_name):
-                raise NameInUse(f"agent {there.name!r} runs already, as {there.agent_id}: give an agent_id")
+                raise Conflict(
+                    f"agent {there.name!r} already runs as {there.agent_id}: give an agent_id",
+                    code=_NAME_IN_USE,
+                )
 
     def _take_down(self, made: Session) -> None:
         self._agents.stop(self._agents.find(agent_id=made.agent_id), reason="its launch failed")
@@ -92,13 +84,17 @@ class Launches:
     def _published(self, made: Session) -> Member:
         record = self._agents.registry.entry(made.agent_id).record
         if record is None:
-            raise NotPublished(f"agent {made.agent_name!r} is gone again")
+            raise _not_published(f"agent {made.agent_name!r} was removed during its launch")
         return member_of(record, made)
+
+
+def _not_published(message: str) -> Unavailable:
+    return Unavailable(message, code="agent_not_published")
 
 
 def _spec(order: wire.HeadlessLaunch, managed_by: ManagedBy) -> LaunchSpec:
     if tools.load(order.tool).headless_backend not in HEADLESS:
-        raise BadLaunch(f"tool {order.tool!r} has no headless backend")
+        raise _bad_launch(f"tool {order.tool!r} has no headless backend")
     return LaunchSpec(
         tool=order.tool,
         name=order.agent_name,
@@ -115,23 +111,27 @@ def _spec(order: wire.HeadlessLaunch, managed_by: ManagedBy) -> LaunchSpec:
     )
 
 
-def _mailbox(wish: wire.LaunchMailbox | None) -> dict[str, str] | None:
-    """What was declared, in the words of a brain manifest."""
-    if wish is None:
+def _mailbox(declared: wire.LaunchMailbox | None) -> dict[str, str] | None:
+    """The declared mailbox with the field names of a brain manifest."""
+    if declared is None:
         return None
-    given = wish.model_dump(exclude_none=True)
+    given = declared.model_dump(exclude_none=True)
     return {name.removeprefix(_STALWART): value for name, value in given.items()}
 
 
 def _folder(text: str, field: str) -> Path:
     path = _absolute(text, field)
     if not path.is_dir():
-        raise BadLaunch(f"{field} {path} is not a folder")
+        raise _bad_launch(f"{field} {path} is not a folder")
     return path
 
 
 def _absolute(text: str, field: str) -> Path:
     path = Path(text)
     if not path.is_absolute():
-        raise BadLaunch(f"{field} {text!r} is not absolute")
+        raise _bad_launch(f"{field} {text!r} is not absolute")
     return path
+
+
+def _bad_launch(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_launch")

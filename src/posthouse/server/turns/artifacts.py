@@ -1,4 +1,4 @@
-"""What the artifacts of a turn say, as a record tells it. Reads files, writes none."""
+"""Builds turn records from the artifacts of turns. Reads files, writes none."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from posthouse.turns.folder import Run
 from posthouse.turns.state import TurnState
 from posthouse.turns.turn import Turn
 
-#: Of an answer; the whole of it is in the artifacts.
+#: Limit for the answer in a record; the artifacts have all of it.
 _MAX_SUMMARY = 4096
 
 
@@ -23,7 +23,7 @@ def turn_of(record: mf.TurnRecord) -> Turn:
 
 
 def new_record(agent: str, session: Session, turn_id: str, turn_index: int) -> mf.TurnRecord:
-    """A turn that is about to start."""
+    """The record of a turn that is about to start."""
     surface = session.manifest.tmux
     return mf.TurnRecord(
         tracked_agent_id=agent,
@@ -39,33 +39,33 @@ def new_record(agent: str, session: Session, turn_id: str, turn_index: int) -> m
 
 
 def is_ordered(record: mf.TurnRecord) -> bool:
-    """Whether the turn's artifacts are there; before that it can't have begun."""
+    """Whether the turn's artifacts exist; before that it can't have started."""
     return turn_of(record).folder.order.exists()
 
 
-def seen(record: mf.TurnRecord) -> mf.TurnRecord:
-    """*record* with what its artifacts say now. Without any it stays as it is."""
+def refresh(record: mf.TurnRecord) -> mf.TurnRecord:
+    """*record* updated from its artifacts; unchanged without any."""
     if record.is_final or not is_ordered(record):
         return record
     turn = turn_of(record)
-    return _told(record, turn, turn.state())
+    return _with_artifacts(record, turn, turn.state())
 
 
-def found(agent: str, session: Session, turn: Turn) -> mf.TurnRecord:
-    """The record of a turn that somebody else started.
+def unrecorded(agent: str, session: Session, turn: Turn) -> mf.TurnRecord:
+    """The record of a turn that another process started.
 
     Raises:
-        TurnNotFound: Nothing was ordered there.
+        TurnNotFound: The folder has no turn.
     """
     state = turn.state()
-    begun = state.started_at_utc or _modified_at(turn.folder.order)
+    started = state.started_at_utc or _modified_at(turn.folder.order)
     record = new_record(agent, session, turn.turn_id, state.turn_index)
-    return _told(structs.replace(record, started_at_utc=begun), turn, state)
+    return _with_artifacts(structs.replace(record, started_at_utc=started), turn, state)
 
 
-def _told(record: mf.TurnRecord, turn: Turn, state: TurnState) -> mf.TurnRecord:
+def _with_artifacts(record: mf.TurnRecord, turn: Turn, state: TurnState) -> mf.TurnRecord:
     claim, interrupt = turn.folder.read_claim(), turn.folder.read_interrupt()
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "turn_index": state.turn_index,
         "status": "active" if state.status == "unknown" else state.status,
         "process_path": _existing(turn.folder.process),
@@ -83,13 +83,13 @@ def _told(record: mf.TurnRecord, turn: Turn, state: TurnState) -> mf.TurnRecord:
         "history_summary": _summary(state.answer),
     }
     if state.is_final and state.completed_at_utc is None:
-        # It never ran, or left nothing behind: its end is when that was noticed.
-        told["completed_at_utc"] = clock.iso_micros(clock.now())
-    return structs.replace(record, **told)
+        # It never ran or left no trace: its end is the time of detection.
+        fields["completed_at_utc"] = clock.iso_micros(clock.now())
+    return structs.replace(record, **fields)
 
 
-def never_begun(record: mf.TurnRecord, reason: str, *, on_request: bool = False) -> mf.TurnRecord:
-    """*record* as the last word on a turn that has no artifacts and never will."""
+def never_started(record: mf.TurnRecord, reason: str, *, on_request: bool = False) -> mf.TurnRecord:
+    """The final record of a turn that has no artifacts and never will."""
     moment = clock.iso_micros(clock.now())
     return structs.replace(
         record,

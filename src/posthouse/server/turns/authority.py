@@ -1,4 +1,4 @@
-"""What the server keeps about a headless agent whose turns are its own."""
+"""The server's record of a headless agent whose turns it owns."""
 
 from posthouse.contracts import managed_agent_files as mf
 from posthouse.sessions.session import Session
@@ -6,7 +6,7 @@ from posthouse.support import clock
 
 
 def authority_of(agent: str, session: Session, known: mf.Authority | None = None) -> mf.Authority:
-    """`authority.json` of *session*; *known* is what it said before."""
+    """The content of `authority.json` for *session*; *known* is the previous content."""
     manifest, moment = session.manifest, clock.iso_seconds(clock.now())
     return mf.Authority(
         tracked_agent_id=agent,

@@ -1,8 +1,7 @@
-"""The records of headless agents on disk: whole, durable, and in an order that a crash can't confuse.
+"""Records of headless agents on disk: atomic, durable and crash-safe by their order of writes.
 
-A turn is marked before it is recorded, and unmarked after its last record, so whoever starts finds every turn
-that may not be over in two files of each agent. A record that can't be read counts as absent, and the log
-says so.
+A turn is marked before it is recorded, and unmarked after its final record, so a starting server finds every
+unfinished turn in two files of each agent. An unreadable record counts as absent and is logged.
 """
 
 import errno
@@ -18,14 +17,14 @@ from posthouse.support import files, untrusted_files
 
 S = TypeVar("S", bound=Strict)
 
-#: The files that name turns which may not be over: one that runs, and one that a gateway keeps waiting.
+#: The files that name unfinished turns: the active one, and the one that waits at the gateway.
 Mark = Literal["active_turn.json", "waiting_turn.json"]
 
-#: What may name a folder or a file; whatever else is asked for is not there.
+#: Valid names of folders and files; other ids are not found.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
 
-class Store:
+class TurnStore:
     """The folder `managed_agents` of one server. Called in threads; one caller per agent at a time."""
 
     def __init__(self, root: Path, log: logging.Logger) -> None:
@@ -33,7 +32,7 @@ class Store:
         self._log = log
 
     def agents(self) -> list[str]:
-        """The tracked ids of all agents that have anything here."""
+        """The tracked ids of all agents with records."""
         if not self._root.is_dir():
             return []
         return sorted(path.name for path in self._root.iterdir() if path.is_dir())
@@ -46,7 +45,7 @@ class Store:
         files.write_json(folder / mf.AUTHORITY, strict.plain(authority), durable=True)
 
     def marked(self, agent: str, mark: Mark) -> mf.ActiveTurn | None:
-        """The turn that may not be over."""
+        """The turn that may be unfinished."""
         return self._read(self._root / agent / mark, mf.ActiveTurn)
 
     def turn(self, agent: str, turn_id: str) -> mf.TurnRecord | None:
@@ -55,32 +54,32 @@ class Store:
         return self._read(self._root / agent / mf.TURNS / f"{turn_id}.json", mf.TurnRecord)
 
     def turns(self, agent: str) -> list[mf.TurnRecord]:
-        """Every turn of *agent* that has a readable record."""
+        """All turns of *agent* with a readable record."""
         found = (self._root / agent / mf.TURNS).glob("[!.]*.json")
         return [record for path in found if (record := self._read(path, mf.TurnRecord)) is not None]
 
     def begin(self, record: mf.TurnRecord, mark: Mark) -> None:
-        """Write a turn that is about to start, or to wait. When this returns, no crash can lose it."""
+        """Write a turn that is about to start, or to wait. Durable when this returns."""
         self.mark(record, mark)
         self._write(record)
 
     def mark(self, record: mf.TurnRecord, mark: Mark) -> None:
-        """Say which turn may not be over, and what is known of it."""
+        """Mark a turn as unfinished, with its current data."""
         folder = self._folder(self._root / record.tracked_agent_id)
         files.write_json(folder / mark, strict.plain(record.running()), durable=True)
 
     def end(self, record: mf.TurnRecord, mark: Mark) -> None:
-        """Write how a turn ended."""
+        """Write the outcome of a turn."""
         self._write(record)
         self.clear(record.tracked_agent_id, mark)
 
     def drop(self, record: mf.TurnRecord, mark: Mark) -> None:
-        """Forget a turn that was never accepted."""
+        """Delete a turn that was never accepted."""
         self._path(record).unlink(missing_ok=True)
         self.clear(record.tracked_agent_id, mark)
 
     def clear(self, agent: str, mark: Mark) -> None:
-        """Say that no turn of *agent* is active, or waits."""
+        """Remove the mark: no turn of *agent* is active, or waits."""
         (self._root / agent / mark).unlink(missing_ok=True)
 
     def _write(self, record: mf.TurnRecord) -> None:
@@ -89,10 +88,11 @@ class Store:
         files.write_json(path, strict.plain(record), durable=True)
 
     def _folder(self, path: Path) -> Path:
-        """Make a folder below the server's own.
+        """Create a folder below the server's folder.
 
         Raises:
-            OSError: It can't be made. The server's own is never made again: its other files went with it.
+            OSError: It can't be created. The server's folder itself is never recreated, since its other files
+                are lost too.
         """
         if not self._root.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", str(self._root.parent))
@@ -107,5 +107,5 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
-            self._log.warning("a record can't be read", extra={"path": str(path), "error": str(error)})
+            self._log.warning("record unreadable", extra={"path": str(path), "error": str(error)})
             return None

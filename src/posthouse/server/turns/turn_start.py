@@ -1,4 +1,4 @@
-"""What starting and ending a turn does to a session. Called in threads: they wait for tmux and the disk."""
+"""Starts and finishes turns of a session. Called in threads, because tmux and the disk block."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -20,24 +20,24 @@ from posthouse.turns.state import TurnState
 from posthouse.turns.turn_order import Order
 
 
-def ordered(session: Session, prompt: Prompt) -> Order:
-    """The turn that carries out *prompt*, with an index of its own. Nothing runs yet.
+def create_order(session: Session, prompt: Prompt) -> Order:
+    """The order of a turn for *prompt*, with a newly allocated index. Nothing runs yet.
 
     Raises:
-        InvalidInput: It asks for a model or a level that the tool has not.
-        NoCurrentChat: It asks for the current conversation, and there is none.
+        InvalidInput: The tool does not support the model or the reasoning level.
+        PromptFailed: There is no current conversation.
     """
-    # Read again: the turn before may just have ended, and pinned its conversation.
+    # Read again: the previous turn may just have ended and pinned its conversation.
     now = sessions.read(session.manifest_path)
-    order_of(now, prompt)  # whatever is wrong with it is found before an index is used up
+    order_of(now, prompt)  # validate before an index is allocated
     return order_of(count_turn(now), prompt)
 
 
 def next_index(session: Session, prompt: Prompt) -> int:
-    """The index that a turn of *prompt* would have now. Nothing is changed.
+    """The index that a turn of *prompt* would get now. Nothing is changed.
 
     Raises:
-        InvalidInput, NoCurrentChat: As `ordered`.
+        InvalidInput, PromptFailed: As `create_order`.
     """
     return order_of(sessions.read(session.manifest_path), prompt).turn_index + 1
 
@@ -54,20 +54,20 @@ def start(session: Session, order: Order) -> None:
     crashpoints.reach("turn started")
 
 
-def ended(record: mf.TurnRecord) -> mf.TurnRecord:
-    """*record* with its outcome; the conversation of a turn that went well is pinned for the next one.
+def finish(record: mf.TurnRecord) -> mf.TurnRecord:
+    """*record* with its outcome; after success its conversation is pinned for the next turn.
 
-    A record whose turn still runs is given back as it is.
+    A record whose turn still runs is returned unchanged.
     """
     turn = artifacts.turn_of(record)
-    final = artifacts.seen(record)
+    final = artifacts.refresh(record)
     if final.status == "completed":
         _pin(Path(record.turn_artifact_dir).parents[1] / names.MANIFEST_FILE, turn.state())
     return final
 
 
 def _pin(manifest_path: Path, state: TurnState) -> None:
-    """Let the next turn continue this one's conversation."""
+    """Make the next turn continue this turn's conversation."""
 
     def pinned(manifest: Manifest) -> Manifest:
         return conversation.after_turn(manifest, turn_index=state.turn_index, chat_id=state.session_id)
@@ -75,11 +75,11 @@ def _pin(manifest_path: Path, state: TurnState) -> None:
     try:
         before = sessions.read(manifest_path)
     except (SessionNotFound, BadManifest):
-        return  # it was cleaned up, and has no next turn
+        return  # the session was cleaned up
     after = sessions.update(before, pinned)
     chat_id = _pinned(after)
     if chat_id != _pinned(before):
-        with suppress(Unavailable):  # its terminal has just ended; the manifest has the conversation
+        with suppress(Unavailable):  # its terminal has ended; the manifest has the conversation
             terminal.set_environment(after.tmux, after.tmux_session_name, {names.RESUME_ID: chat_id})
 
 

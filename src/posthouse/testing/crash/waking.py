@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from posthouse.contracts import gateway_files as gf
 from posthouse.gateway.mail.notifier.poller import KIND
-from posthouse.mailbox import INBOX, Draft, Filter
+from posthouse.mailbox import INBOX, Draft, MailFilter
 from posthouse.testing.crash.judging import Claim
 from posthouse.testing.crash.subject import OPEN, Subject
 from posthouse.testing.crash.trial import Verdict
@@ -67,7 +67,7 @@ def read(subject: Subject, tag: str, claims: list[Claim]) -> list[Claim]:
 
     subject.until(is_woken)
     mailbox = _office(subject).mailbox(subject.session.agent_name)
-    for message in mailbox.find(Filter(box=INBOX, read_state="unread")):
+    for message in mailbox.find(MailFilter(box=INBOX, read_state="unread")):
         mailbox.read(message.message_ref)
     mailbox.close()
     subject.ask("DELETE", _NOTIFIER)

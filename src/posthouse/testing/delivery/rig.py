@@ -1,4 +1,4 @@
-"""One real TUI, launched as a user would launch it, typed into by the gateway's own hands."""
+"""One real TUI, launched as a user would launch it, typed into by the gateway."""
 
 import asyncio
 import time
@@ -19,11 +19,11 @@ from posthouse.terminal import paste
 from posthouse.terminal import session as terminal
 from posthouse.terminal.client import Server, Tmux
 from posthouse.terminal.control import ControlClient
-from posthouse.terminal.delivery import Delivery, Typist
+from posthouse.terminal.delivery import Delivery, PaneWriter
 from posthouse.terminal.screen import Surface
 from posthouse.testing.delivery.judging import Attempt
 from posthouse.testing.delivery.trials import Trial
-from posthouse.testing.no_session_hooks import NoCompanions
+from posthouse.testing.no_session_hooks import NoSessionHooks
 from posthouse.testing.tui_rig import submitted
 from posthouse.testing.waiting import LIMIT_SECONDS, NeverHappened
 from posthouse.tools.tool import Tool
@@ -49,7 +49,7 @@ class Subject:
 def launched(subject: Subject, folder: Path, server: Server) -> Iterator[Session]:
     """The agent, launched into *folder*; stopped at the end with everything below it."""
     roots = Roots(registry=folder / "registry", runtime=folder / "runtime", mailbox=folder / "mailbox")
-    agents = Agents(roots, Registry(roots.registry), server, NoCompanions())
+    agents = Agents(roots, Registry(roots.registry), server, NoSessionHooks())
     made = agents.launch(subject.spec)
     try:
         yield made
@@ -107,7 +107,7 @@ class _Hands:
         self._client = client
         self._pane_id = pane_id
         self._tool = tool
-        self._typist = Typist(client, pane_id, tool, lock_path=made.pane_lock)
+        self._writer = PaneWriter(client, pane_id, tool, lock_path=made.pane_lock)
 
     async def rest(self) -> None:
         """Have nothing stand in the composer, and the agent ready.
@@ -146,7 +146,7 @@ class _Hands:
             return sum(prompt in text for text in subject.received(self._made))
 
         before = times_received()
-        delivery = await submitted(self._typist, lambda: self._deliver(prompt))
+        delivery = await submitted(self._writer, lambda: self._deliver(prompt))
         assert delivery.outcome != "refused", delivery
         await self._enter_until("active", lambda: times_received() > before)
 
@@ -184,7 +184,7 @@ class _Hands:
         meanwhile: Callable[[Surface], Awaitable[None]] | None = None,
     ) -> None:
         deadline = time.monotonic() + LIMIT_SECONDS
-        while (surface := await self._typist.surface()).state != state or not condition():
+        while (surface := await self._writer.surface()).state != state or not condition():
             if time.monotonic() > deadline:
                 raise NeverHappened(f"it never was {state} as wanted; last {surface}")
             if meanwhile is not None:
@@ -199,6 +199,6 @@ class _Hands:
         return Attempt(trial=trial, claim=delivery.outcome, reason=delivery.reason)
 
     async def _deliver(self, prompt: str, *, while_busy: bool = False) -> Delivery:
-        text = paste.pasteable(self._tool.guard(prompt))
-        is_taken = acknowledgement.Told(self._tool, self._made, text).is_there
-        return await self._typist.submit(prompt, acknowledged=is_taken, while_busy=while_busy)
+        text = paste.pasteable(self._tool.escape_prompt(prompt))
+        is_taken = acknowledgement.PromptAcknowledgement(self._tool, self._made, text).check
+        return await self._writer.submit(prompt, acknowledged=is_taken, while_busy=while_busy)

@@ -1,39 +1,31 @@
 """Claude Code's command lines: the TUI's and that of a headless turn. Pure."""
 
 from posthouse.errors import InvalidInput
-from posthouse.tools.prompt_escaping import no_option
-from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
+from posthouse.tools.prompt_escaping import reject_option
+from posthouse.tools.tool import Chat, HeadlessTurn, Launch, Permissions
 
 _EFFORTS = ("low", "medium", "high")
-#: The one model with a rung above. Whoever wants another of the CLI's efforts gives it as an argument.
+#: The only model with a level above. Other efforts of the CLI can be given as arguments.
 _MAX_MODEL = "opus-4-6"
 _MODES: dict[Permissions, str] = {"ask": "default", "edits": "acceptEdits", "all": "bypassPermissions"}
 _MODE_FLAG = "--permission-mode"
 _SKIP_FLAG = "--dangerously-skip-permissions"
 
 
-class BadReasoningLevel(InvalidInput):
-    """Claude Code always reasons; there is no such level."""
-
-    code = "bad_reasoning_level"
-
-
 def tui(executable: str, launch: Launch, chat: Chat) -> tuple[str, ...]:
-    """The TUI.
+    """The command line of the TUI.
 
     Raises:
-        BadReasoningLevel: There is no such level.
-        LooksLikeOption: There is no such conversation.
+        InvalidInput: The reasoning level or the conversation id is invalid.
     """
     return (executable, *_settings(launch, launch.model, launch.reasoning_level), *_chat(chat))
 
 
-def turn(executable: str, launch: Launch, order: TurnOrder) -> tuple[str, ...]:
-    """One headless turn; the prompt comes on stdin.
+def turn(executable: str, launch: Launch, order: HeadlessTurn) -> tuple[str, ...]:
+    """One headless turn; the prompt is read from stdin.
 
     Raises:
-        BadReasoningLevel: There is no such level.
-        LooksLikeOption: There is no such conversation.
+        InvalidInput: The reasoning level or the conversation id is invalid.
     """
     level = launch.reasoning_level if order.reasoning_level is None else order.reasoning_level
     return (
@@ -48,10 +40,10 @@ def turn(executable: str, launch: Launch, order: TurnOrder) -> tuple[str, ...]:
 
 
 def _settings(launch: Launch, model: str | None, level: int | None) -> tuple[str, ...]:
-    """The user's own arguments, and behind them what was asked for.
+    """The user's own arguments, followed by the requested settings.
 
-    Everything is said at every start: a conversation that is continued keeps neither the role nor the
-    context window of its model.
+    Every start repeats all of them: a continued conversation keeps neither the role nor the context
+    window of its model.
     """
     return (
         *launch.args,
@@ -63,22 +55,23 @@ def _settings(launch: Launch, model: str | None, level: int | None) -> tuple[str
 
 
 def effort(model: str | None, level: int) -> str:
-    """The ladder's rung for *level*, counted from 1; levels above it saturate.
+    """The effort for *level*, counted from 1; higher levels are clamped.
 
     Raises:
-        BadReasoningLevel: It is below the ladder.
+        InvalidInput: The level is below 1.
     """
     ladder = (*_EFFORTS, "max") if _MAX_MODEL in (model or "") else _EFFORTS
     if level < 1:
-        raise BadReasoningLevel(
-            f"claude has no reasoning level {level}: take 1 ({ladder[0]}) to {len(ladder)} ({ladder[-1]})"
+        raise InvalidInput(
+            f"claude has no reasoning level {level}: take 1 ({ladder[0]}) to {len(ladder)} ({ladder[-1]})",
+            code="bad_reasoning_level",
         )
     return ladder[min(level, len(ladder)) - 1]
 
 
 def _mode(launch: Launch) -> tuple[str, ...]:
-    """Said even when it is the default, which a project's settings may have changed."""
-    if any(word == _SKIP_FLAG or word.split("=")[0] == _MODE_FLAG for word in launch.args):
+    """Given even if it is the default, which a project's settings may override."""
+    if any(arg == _SKIP_FLAG or arg.split("=")[0] == _MODE_FLAG for arg in launch.args):
         return ()
     return (_MODE_FLAG, _MODES[launch.permissions])
 
@@ -88,5 +81,5 @@ def _chat(chat: Chat) -> tuple[str, ...]:
         return ("--continue",)
     if chat.id is None:
         return ()
-    # The value of --resume may be left out, so that an option behind it would be obeyed.
-    return ("--resume" if chat.mode == "exact" else "--session-id", no_option(chat.id, "conversation"))
+    # The value of --resume is optional, so an id that looks like an option would be parsed as one.
+    return ("--resume" if chat.mode == "exact" else "--session-id", reject_option(chat.id, "conversation id"))

@@ -1,12 +1,12 @@
-"""Claude Code's `stream-json`, in the canonical vocabulary. Standard library only.
+"""Decodes Claude Code's `stream-json` into canonical events. Standard library only.
 
-Never raises: a record of an unknown shape is passed through under its own type.
+Never raises: a record of unknown shape becomes a passthrough event with its type.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from posthouse.contracts.events import Decoded, Provider
+from posthouse.contracts.events import DecodedRecord, Provider
 from posthouse.tools.records import one_line, session_id, usage
 
 __all__ = ["PROVIDER", "decode", "session_id"]
@@ -17,8 +17,8 @@ _RESULT_KEYS = ("stop_reason", "duration_ms", "duration_api_ms", "total_cost_usd
 _SYSTEM_KEYS = ("task_id", "status", "summary", "last_tool_name")
 
 
-def decode(record: Mapping[str, Any]) -> list[Decoded]:
-    """What one JSON object of the stream means; an assistant record may say several things."""
+def decode(record: Mapping[str, Any]) -> list[DecodedRecord]:
+    """The events of one JSON object of the stream; an assistant record may have several."""
     kind = record.get("type")
     if kind in ("assistant", "user"):
         return _message(record, str(kind))
@@ -29,7 +29,7 @@ def decode(record: Mapping[str, Any]) -> list[Decoded]:
     return [_passthrough(record, str(kind or "unknown"))]
 
 
-def _message(record: Mapping[str, Any], speaker: str) -> list[Decoded]:
+def _message(record: Mapping[str, Any], speaker: str) -> list[DecodedRecord]:
     message = record.get("message")
     content = message.get("content") if isinstance(message, Mapping) else None
     if speaker == "assistant" and isinstance(content, str):
@@ -39,7 +39,7 @@ def _message(record: Mapping[str, Any], speaker: str) -> list[Decoded]:
     return decoded or [_passthrough(record, speaker)]
 
 
-def _block(record: Mapping[str, Any], speaker: str, block: Mapping[str, Any]) -> Decoded:
+def _block(record: Mapping[str, Any], speaker: str, block: Mapping[str, Any]) -> DecodedRecord:
     kind = block.get("type")
     if kind == "tool_result":
         return _tool_result(record, speaker, block)
@@ -50,14 +50,14 @@ def _block(record: Mapping[str, Any], speaker: str, block: Mapping[str, Any]) ->
     if speaker == "assistant" and kind == "tool_use":
         return _tool_use(record, block)
     name = speaker if speaker == "user" else f"{speaker}.{kind or 'unknown'}"
-    return Decoded(
+    return DecodedRecord(
         kind="passthrough", provider_event_type=name, message=name, data={"summary": one_line(block)}
     )
 
 
-def _text(record: Mapping[str, Any], block: Mapping[str, Any]) -> Decoded:
+def _text(record: Mapping[str, Any], block: Mapping[str, Any]) -> DecodedRecord:
     text = _string(block.get("text"))
-    return Decoded(
+    return DecodedRecord(
         kind="assistant",
         provider_event_type="assistant.text",
         message=one_line(text),
@@ -69,9 +69,9 @@ def _text(record: Mapping[str, Any], block: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _thinking(record: Mapping[str, Any], block: Mapping[str, Any]) -> Decoded:
+def _thinking(record: Mapping[str, Any], block: Mapping[str, Any]) -> DecodedRecord:
     text = _string(block.get("thinking"))
-    return Decoded(
+    return DecodedRecord(
         kind="reasoning",
         provider_event_type="assistant.thinking",
         message=one_line(text),
@@ -83,10 +83,10 @@ def _thinking(record: Mapping[str, Any], block: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _tool_use(record: Mapping[str, Any], block: Mapping[str, Any]) -> Decoded:
+def _tool_use(record: Mapping[str, Any], block: Mapping[str, Any]) -> DecodedRecord:
     name, arguments = _string(block.get("name")), block.get("input")
     summary = _arguments_summary(arguments)
-    return Decoded(
+    return DecodedRecord(
         kind="action_request",
         provider_event_type="assistant.tool_use",
         message=one_line(f"{name}({summary})"),
@@ -101,10 +101,10 @@ def _tool_use(record: Mapping[str, Any], block: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _tool_result(record: Mapping[str, Any], speaker: str, block: Mapping[str, Any]) -> Decoded:
+def _tool_result(record: Mapping[str, Any], speaker: str, block: Mapping[str, Any]) -> DecodedRecord:
     is_error = block.get("is_error") is True
     summary = one_line(_content_text(block.get("content")))
-    return Decoded(
+    return DecodedRecord(
         kind="action_result",
         provider_event_type=f"{speaker}.tool_result",
         message=summary,
@@ -119,11 +119,11 @@ def _tool_result(record: Mapping[str, Any], speaker: str, block: Mapping[str, An
     )
 
 
-def _result(record: Mapping[str, Any]) -> Decoded:
-    # The subtype says "success" even for an error of the provider's API.
+def _result(record: Mapping[str, Any]) -> DecodedRecord:
+    # The subtype is "success" even for an error of the provider's API.
     status = "error" if record.get("is_error") is True else _string(record.get("subtype")) or "success"
     text, errors = record.get("result"), record.get("errors")
-    return Decoded(
+    return DecodedRecord(
         kind="completion",
         provider_event_type="result",
         message=one_line(text or errors or status),
@@ -138,14 +138,14 @@ def _result(record: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _system(record: Mapping[str, Any]) -> Decoded:
+def _system(record: Mapping[str, Any]) -> DecodedRecord:
     subtype = _string(record.get("subtype")) or "unknown"
     data = {
         "subtype": subtype,
         **{key: record.get(key) for key in _SYSTEM_KEYS},
         "usage": usage(record.get("usage")),
     }
-    return Decoded(
+    return DecodedRecord(
         kind="progress",
         provider_event_type=f"system.{subtype}",
         message=one_line(record.get("summary") or subtype),
@@ -153,20 +153,22 @@ def _system(record: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _passthrough(record: Mapping[str, Any], name: str) -> Decoded:
+def _passthrough(record: Mapping[str, Any], name: str) -> DecodedRecord:
     summary = one_line(record)
-    return Decoded(kind="passthrough", provider_event_type=name, message=name, data={"summary": summary})
+    return DecodedRecord(
+        kind="passthrough", provider_event_type=name, message=name, data={"summary": summary}
+    )
 
 
 def _arguments_summary(arguments: object) -> str:
-    """A lone argument by its value (a shell command reads best bare), several as JSON."""
+    """A single argument as its bare value (such as a shell command), several as JSON."""
     if isinstance(arguments, Mapping) and len(arguments) == 1:
         return one_line(next(iter(arguments.values())))
     return one_line({} if arguments is None else arguments)
 
 
 def _content_text(content: object) -> object:
-    """The text of a tool's result, which comes bare or as a list of blocks."""
+    """The text of a tool's result, which is a string or a list of blocks."""
     if not isinstance(content, list):
         return "" if content is None else content
     texts = [block.get("text") for block in content if isinstance(block, Mapping)]

@@ -1,4 +1,4 @@
-"""A config home that asks a person nothing: onboarded, trusted, with titles, hooks and a login."""
+"""Prepares a config home that needs no user input: onboarding, trust, titles, hooks and login."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,52 +9,52 @@ from posthouse.tools.claude import hooks, login
 from posthouse.tools.claude.login import SETTINGS, STATE, Login
 from posthouse.tools.tool import Setup
 
-#: In the settings, where they count more than what the program is given.
+#: Set in the settings, where they override the program's environment.
 _VARIABLES = {
-    # The title alone tells in every state whether a turn runs.
+    # Only the title shows in every state whether a turn runs.
     "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "0",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
-    # It takes a digit for an answer.
+    # The survey reads a typed digit as an answer.
     "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY": "1",
 }
-#: The program knows an approved key by its end.
-_KEY_END = 20
+#: The program identifies an approved key by its last characters.
+_KEY_SUFFIX_CHARS = 20
 _LOCK_SECONDS = 5.0
 
 
 def check(setup: Setup) -> None:
-    """Return when `prepare` can do its work. Writes nothing.
+    """Check that `prepare` can succeed. Writes nothing.
 
     Raises:
-        LoginMissing: The agent would have no account.
-        BadSettings: Settings in the home, or the person's own, can't be read.
+        InvalidInput: The agent would have no account.
+        BadSettings: Settings of the home or the user can't be read.
     """
-    _wanted(setup, login.required(setup))
+    _plan_files(setup, login.resolve(setup))
 
 
 def prepare(setup: Setup) -> Mapping[str, str]:
-    """Make the home ready; a second call changes nothing. Returns the variables that share the login.
+    """Configure the home. Idempotent. Returns the variables that share the login.
 
     Raises:
-        LoginMissing, BadSettings: As `check`; nothing was written.
+        InvalidInput, BadSettings: As `check`; nothing was written.
     """
-    found = login.required(setup)
+    found = login.resolve(setup)
     home = files.private_folder(setup.home)
     with locks.hold(home / ".posthouse.lock", wait_seconds=_LOCK_SECONDS):
-        for name, (content, wanted) in _wanted(setup, found).items():
+        for name, (content, wanted) in _plan_files(setup, found).items():
             if wanted != content:
                 files.write_json(home / name, wanted, durable=True)
     return found.variables
 
 
-def _wanted(setup: Setup, found: Login) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Each file of the home: what it holds, and what it has to hold."""
+def _plan_files(setup: Setup, found: Login) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Each file of the home: its current and its desired content."""
     state = settings.read(setup.home / STATE)
-    wishes = settings.read(setup.home / SETTINGS)
+    user_settings = settings.read(setup.home / SETTINGS)
     return {
         STATE: (state, _state(state, setup, found)),
-        SETTINGS: (wishes, _settings(wishes, setup, found)),
+        SETTINGS: (user_settings, _settings(user_settings, setup, found)),
     }
 
 
@@ -67,15 +67,15 @@ def _state(state: dict[str, Any], setup: Setup, found: Login) -> dict[str, Any]:
     answers = settings.section(state, "customApiKeyResponses", path)
     return {
         **state,
-        # Without it the program seeks its maker's host, whatever address it was given.
+        # Without it the program contacts its vendor's host, whatever endpoint is configured.
         "hasCompletedOnboarding": True,
         "projects": {**projects, folder: {**project, "hasTrustDialogAccepted": True}},
-        **({"customApiKeyResponses": _approving(answers, key)} if key else {}),
+        **({"customApiKeyResponses": _approve_key(answers, key)} if key else {}),
     }
 
 
-def _approving(answers: Mapping[str, Any], key: str) -> dict[str, Any]:
-    end = key[-_KEY_END:]
+def _approve_key(answers: Mapping[str, Any], key: str) -> dict[str, Any]:
+    end = key[-_KEY_SUFFIX_CHARS:]
     return {
         **answers,
         "approved": [*_without(answers.get("approved"), end), end],
@@ -83,14 +83,14 @@ def _approving(answers: Mapping[str, Any], key: str) -> dict[str, Any]:
     }
 
 
-def _settings(wishes: dict[str, Any], setup: Setup, found: Login) -> dict[str, Any]:
+def _settings(user_settings: dict[str, Any], setup: Setup, found: Login) -> dict[str, Any]:
     path = setup.home / SETTINGS
     return {
-        **wishes,
+        **user_settings,
         **found.settings,
-        "env": {**settings.section(wishes, "env", path), **_VARIABLES},
-        "hooks": hooks.reporting(settings.section(wishes, "hooks", path), setup.spool),
-        # Launching with all permissions is the answer to the dialog that would ask about them.
+        "env": {**settings.section(user_settings, "env", path), **_VARIABLES},
+        "hooks": hooks.merge_hooks(settings.section(user_settings, "hooks", path), setup.spool),
+        # A launch with all permissions has already accepted this dialog.
         **({"skipDangerousModePermissionPrompt": True} if setup.permissions == "all" else {}),
     }
 

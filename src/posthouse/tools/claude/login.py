@@ -1,7 +1,7 @@
-"""Whose account Claude Code works with.
+"""The account that Claude Code uses.
 
-Keys, long-lived tokens and cloud credentials may be shared by any number of agents. A login by `/login` may
-not: it lives on a refresh token that changes at every use, and a copy of it logs its owner out.
+Keys, long-lived tokens and cloud credentials can be shared by any number of agents. A `/login` can not: its
+refresh token rotates at every use, and using a copy logs the owner out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,33 +10,33 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.tools import settings
-from posthouse.tools.tool import Account, LoginMissing, Setup
+from posthouse.tools.tool import Account, Setup, login_missing
 
 API_KEY = "ANTHROPIC_API_KEY"
 TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
 HOME_VARIABLE = "CLAUDE_CONFIG_DIR"
-GET_IT = "claude setup-token"
-#: A shell command that prints a key; it may be shared as it is.
-_HELPER = "apiKeyHelper"
-_KEPT_KEY = "primaryApiKey"
-#: What a person sets.
+TOKEN_COMMAND = "claude setup-token"
+#: Setting: a shell command that prints a key. It can be shared unchanged.
+_KEY_HELPER = "apiKeyHelper"
+_STORED_KEY = "primaryApiKey"
+#: The user's settings.
 SETTINGS = "settings.json"
-#: What the program remembers: onboarding, trust, approved keys. A person's own lies one folder up.
+#: The program's state: onboarding, trust, approved keys. The user's own is one folder up.
 STATE = ".claude.json"
 _CREDENTIALS = ".credentials.json"
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """One way of logging in by variables: what turns it on, and what goes with it."""
+class _LoginMethod:
+    """A login by environment variables: the one that enables it, and related ones."""
 
     kind: str
     variable: str
-    companions: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
 
 
-#: Where the model is reached, whoever pays.
-_ADDRESS = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
+#: The API endpoint, for any account.
+_ENDPOINT = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
 _AWS = (
     "AWS_REGION",
     "AWS_DEFAULT_REGION",
@@ -54,20 +54,20 @@ _GOOGLE = (
     "GOOGLE_APPLICATION_CREDENTIALS",
 )
 _MICROSOFT = ("ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL")
-_WAYS = (
-    _Way("Amazon Bedrock", "CLAUDE_CODE_USE_BEDROCK", _AWS),
-    _Way("Google Vertex AI", "CLAUDE_CODE_USE_VERTEX", _GOOGLE),
-    _Way("Microsoft Foundry", "CLAUDE_CODE_USE_FOUNDRY", _MICROSOFT),
-    _Way("gateway token", "ANTHROPIC_AUTH_TOKEN", _ADDRESS),
-    _Way("API key", API_KEY, _ADDRESS),
-    _Way("subscription token", TOKEN, _ADDRESS),
+_LOGIN_METHODS = (
+    _LoginMethod("Amazon Bedrock", "CLAUDE_CODE_USE_BEDROCK", _AWS),
+    _LoginMethod("Google Vertex AI", "CLAUDE_CODE_USE_VERTEX", _GOOGLE),
+    _LoginMethod("Microsoft Foundry", "CLAUDE_CODE_USE_FOUNDRY", _MICROSOFT),
+    _LoginMethod("gateway token", "ANTHROPIC_AUTH_TOKEN", _ENDPOINT),
+    _LoginMethod("API key", API_KEY, _ENDPOINT),
+    _LoginMethod("subscription token", TOKEN, _ENDPOINT),
 )
-_OFF = frozenset({"", "0", "false", "no", "off"})
+_FALSE_VALUES = frozenset({"", "0", "false", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """The person's login, and what an agent needs to share it."""
+    """The user's login, with the variables and settings that share it."""
 
     account: Account
     #: Secret.
@@ -76,85 +76,98 @@ class Login:
 
 
 def find(user_home: Path, variables: Mapping[str, str]) -> Login:
-    """The person's login as *variables* and their own files tell it. Of several, the one that the CLI takes.
+    """The user's login, from *variables* and files. If there are several, the one that the CLI prefers.
 
     Raises:
-        BadSettings: One of their files can't be read.
+        BadSettings: A file can't be read.
     """
     own = variables.get(HOME_VARIABLE)
     folder = Path(own) if own else user_home / ".claude"
     state_folder = folder if own else user_home
-    wishes = settings.read(folder / SETTINGS)
-    # The CLI lets variables of its settings count more than those it is given.
-    effective = {**variables, **dict(_texts(wishes.get("env")))}
+    user_settings = settings.read(folder / SETTINGS)
+    # In the CLI, variables of its settings override those of its environment.
+    effective = {**variables, **dict(_string_items(user_settings.get("env")))}
     return (
-        _by_variables(effective)
-        or _by_helper(wishes, effective)
-        or _by_files(folder, settings.read(state_folder / STATE), effective)
+        _from_variables(effective)
+        or _from_helper(user_settings, effective)
+        or _from_files(folder, settings.read(state_folder / STATE), effective)
     )
 
 
-def required(setup: Setup) -> Login:
-    """The login that *setup* asks for.
+def resolve(setup: Setup) -> Login:
+    """The login that *setup* requests.
 
     Raises:
-        LoginMissing: The agent would have no account; the message names the command that gets one.
-        BadSettings: One of the person's files can't be read.
+        InvalidInput: The agent would have no account; the message names the command that creates one.
+        BadSettings: One of the user's files can't be read.
     """
     if setup.login == "none":
         return Login(account=Account(kind=None))
     if setup.login == "env":
-        if given := _by_variables(setup.variables):
+        if given := _from_variables(setup.variables):
             return Login(account=given.account)
-        raise LoginMissing(
-            f"claude needs {API_KEY} or {TOKEN}: `--env {API_KEY}` hands on the value you have set; "
-            f"`{GET_IT}` makes a token"
+        raise login_missing(
+            f"claude needs {API_KEY} or {TOKEN}: `--env {API_KEY}` passes the value you have set; "
+            f"`{TOKEN_COMMAND}` creates a token"
         )
     found = find(setup.user_home, setup.variables)
-    if found.account.is_shareable or _has_own(setup.home):
+    if found.account.is_shareable or _has_own_login(setup.home):
         return found
-    raise LoginMissing(_why_not(found.account))
+    raise login_missing(_missing_login_message(found.account))
 
 
-def _why_not(account: Account) -> str:
-    hand_on = f"run `{GET_IT}` and give the agent the token it prints, `--env {TOKEN}`"
+def _missing_login_message(account: Account) -> str:
+    advice = f"Run `{TOKEN_COMMAND}` and give the agent the token it prints, `--env {TOKEN}`"
     if account.kind is None:
-        return f"claude is not logged in: {hand_on}, or a key, `--env {API_KEY}`"
+        return f"claude is not logged in. {advice}, or a key, `--env {API_KEY}`"
     whose = f" ({account.owner})" if account.owner else ""
-    return f"your claude login{whose} changes at every use, and a copy of it would log you out: {hand_on}"
-
-
-def _by_variables(variables: Mapping[str, str]) -> Login | None:
-    ways = [way for way in _WAYS if variables.get(way.variable, "").strip().lower() not in _OFF]
-    if not ways:
-        return None
-    names = dict.fromkeys(name for way in ways for name in (way.variable, *way.companions))
-    return Login(
-        account=Account(kind=ways[0].kind, is_shareable=True, owner=f"${ways[0].variable}", get_it=GET_IT),
-        variables=_those_set(names, variables),
+    return (
+        f"your claude login{whose} can't be shared: using a copy of its refresh token logs you out. {advice}"
     )
 
 
-def _by_helper(wishes: Mapping[str, Any], variables: Mapping[str, str]) -> Login | None:
-    helper = wishes.get(_HELPER)
+def _from_variables(variables: Mapping[str, str]) -> Login | None:
+    methods = [
+        each
+        for each in _LOGIN_METHODS
+        if variables.get(each.variable, "").strip().lower() not in _FALSE_VALUES
+    ]
+    if not methods:
+        return None
+    names = dict.fromkeys(name for method in methods for name in (method.variable, *method.related))
+    return Login(
+        account=Account(
+            kind=methods[0].kind,
+            is_shareable=True,
+            owner=f"${methods[0].variable}",
+            login_command=TOKEN_COMMAND,
+        ),
+        variables=_non_empty(names, variables),
+    )
+
+
+def _from_helper(user_settings: Mapping[str, Any], variables: Mapping[str, str]) -> Login | None:
+    helper = user_settings.get(_KEY_HELPER)
     if not isinstance(helper, str) or not helper.strip():
         return None
-    account = Account(kind="API key helper", is_shareable=True, owner=helper, get_it=GET_IT)
-    return Login(account=account, variables=_those_set(_ADDRESS, variables), settings={_HELPER: helper})
+    account = Account(kind="API key helper", is_shareable=True, owner=helper, login_command=TOKEN_COMMAND)
+    return Login(account=account, variables=_non_empty(_ENDPOINT, variables), settings={_KEY_HELPER: helper})
 
 
-def _by_files(folder: Path, state: Mapping[str, Any], variables: Mapping[str, str]) -> Login:
-    key = state.get(_KEPT_KEY)
+def _from_files(folder: Path, state: Mapping[str, Any], variables: Mapping[str, str]) -> Login:
+    key = state.get(_STORED_KEY)
     if isinstance(key, str) and key:
-        account = Account(kind="API key", is_shareable=True, owner=_owner(state), get_it=GET_IT)
-        return Login(account=account, variables={API_KEY: key, **_those_set(_ADDRESS, variables)})
+        account = Account(kind="API key", is_shareable=True, owner=_owner(state), login_command=TOKEN_COMMAND)
+        return Login(account=account, variables={API_KEY: key, **_non_empty(_ENDPOINT, variables)})
     has_login = bool(settings.read(folder / _CREDENTIALS).get("claudeAiOauth"))
     kind = "subscription" if has_login else None
-    return Login(account=Account(kind=kind, owner=_owner(state) if kind else None, get_it=GET_IT))
+    return Login(
+        account=Account(kind=kind, owner=_owner(state) if kind else None, login_command=TOKEN_COMMAND)
+    )
 
 
-def _has_own(home: Path) -> bool:
-    """Whether a home that was prepared elsewhere has a login of its own."""
+def _has_own_login(home: Path) -> bool:
+    """Whether a home prepared elsewhere has a login."""
     return find(home, {HOME_VARIABLE: str(home)}).account.kind is not None
 
 
@@ -164,10 +177,10 @@ def _owner(state: Mapping[str, Any]) -> str | None:
     return address if isinstance(address, str) else None
 
 
-def _those_set(names: Iterable[str], variables: Mapping[str, str]) -> dict[str, str]:
+def _non_empty(names: Iterable[str], variables: Mapping[str, str]) -> dict[str, str]:
     return {name: variables[name] for name in names if variables.get(name)}
 
 
-def _texts(value: object) -> Iterator[tuple[str, str]]:
+def _string_items(value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         yield from ((name, text) for name, text in value.items() if isinstance(text, str))

@@ -1,4 +1,4 @@
-"""Claude Code for whoever drives it."""
+"""The `Tool` adapter of Claude Code."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,20 +20,20 @@ from posthouse.tools.settings import BadSettings
 from posthouse.tools.tool import (
     Account,
     Chat,
+    EvidenceRules,
     Exchange,
+    HeadlessTurn,
+    HookReport,
     Launch,
-    Meaning,
     Program,
-    Report,
     Setup,
-    Testimony,
     Tool,
-    TurnOrder,
+    TurnSignal,
 )
 
-_DENIES_ALL = (
-    "a headless claude asks nobody: with --permissions ask every tool that writes, runs or fetches something "
-    "is denied, and the turn still succeeds; `--permissions edits` or `all` lets it work"
+_HEADLESS_ASK_WARNING = (
+    "headless claude can't ask for permission: with --permissions ask every tool that writes, runs or "
+    "fetches something is denied, and the turn still succeeds; `--permissions edits` or `all` allows them"
 )
 
 
@@ -46,8 +46,8 @@ class ClaudeTool:
     role_method: RoleMethod = "native_append_system_prompt"
     reset_command = "/clear"
     settle_seconds = 0.05
-    #: An interrupted turn ends without a word of a hook; a failed one has a hook of its own.
-    testimony = Testimony()
+    #: No hook reports an interrupted turn; a failed one has a separate hook.
+    evidence_rules = EvidenceRules()
 
     def executable(self) -> str:
         return install.executable()
@@ -56,23 +56,24 @@ class ClaudeTool:
         return install.version()
 
     def account(self, user_home: Path, variables: Mapping[str, str]) -> Account:
-        """The person's own login; files that can't be read tell of none."""
+        """The user's own login; none if the files can't be read."""
         try:
             return login.find(user_home, variables).account
         except BadSettings:
-            return Account(kind=None, get_it=login.GET_IT)
+            return Account(kind=None, login_command=login.TOKEN_COMMAND)
 
     def check(self, setup: Setup) -> Sequence[str]:
         """Warnings about a launch with *setup*.
 
         Raises:
-            ToolMissing, UnsupportedVersion, LoginMissing: It can't work.
-            BadSettings: The home's settings, or the person's own, can't be read.
+            Unavailable: The CLI is missing or too old.
+            InvalidInput: There is no login to use.
+            BadSettings: Settings of the home or the user can't be read.
         """
         install.executable()
         install.require_supported(install.version())
         home.check(setup)
-        return (_DENIES_ALL,) if setup.is_headless and setup.permissions == "ask" else ()
+        return (_HEADLESS_ASK_WARNING,) if setup.is_headless and setup.permissions == "ask" else ()
 
     def prepare_home(self, setup: Setup) -> Mapping[str, str]:
         return home.prepare(setup)
@@ -80,17 +81,17 @@ class ClaudeTool:
     def skills_folder(self, home: Path) -> Path:
         return home / "skills"
 
-    def meaning(self, report: Report) -> Meaning | None:
-        return hooks.MEANINGS.get(report.event)
+    def turn_signal(self, report: HookReport) -> TurnSignal | None:
+        return hooks.TURN_SIGNALS.get(report.event)
 
-    def submitted_prompt(self, report: Report) -> str | None:
+    def submitted_prompt(self, report: HookReport) -> str | None:
         prompt = report.payload.get("prompt")
         return prompt if isinstance(prompt, str) else None
 
     def tui_program(self, launch: Launch, chat: Chat) -> Program:
         return Program(argv=arguments.tui(self.executable(), launch, chat), environment=_environment(launch))
 
-    def turn_program(self, launch: Launch, turn: TurnOrder) -> Program:
+    def turn_program(self, launch: Launch, turn: HeadlessTurn) -> Program:
         return Program(
             argv=arguments.turn(self.executable(), launch, turn),
             environment=_environment(launch),
@@ -100,8 +101,8 @@ class ClaudeTool:
     def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
         return surface.read(screen, version)
 
-    def guard(self, prompt: str) -> str:
-        return prompt_escaping.guard(prompt)
+    def escape_prompt(self, prompt: str) -> str:
+        return prompt_escaping.escape(prompt)
 
     def transcript(self, home: Path, working_directory: Path) -> Path | None:
         return transcript.newest(home, working_directory)
@@ -113,7 +114,7 @@ class ClaudeTool:
 def _environment(launch: Launch) -> dict[str, str]:
     environment = {login.HOME_VARIABLE: str(launch.home)}
     if launch.permissions == "all" and os.geteuid() == 0:
-        # It refuses root all permissions unless it is told that nothing can be harmed.
+        # As root it refuses all permissions unless this variable declares a sandbox.
         environment["IS_SANDBOX"] = "1"
     return environment
 

@@ -1,41 +1,41 @@
-"""A prompt as text that Claude Code's composer takes for a prompt. Pure."""
+"""Escapes prompts so that Claude Code's composer reads them as prompts. Pure."""
 
 import re
 import unicodedata
 
-from posthouse.tools.prompt_escaping import typeable
+from posthouse.tools.prompt_escaping import normalize_prompt
 
-#: Commands that a caller may mean; anything else that starts with a slash is talk.
+#: Commands that callers may send; any other text with a leading slash is a prompt.
 _CONTEXT_COMMAND = re.compile(r"/clear|/compact( .*)?")
-#: These end the program, spaces around them or not.
+#: These words end the program, with or without surrounding spaces.
 _EXITS = frozenset({"exit", "quit", ":q", ":q!", ":wq", ":wq!"})
-#: The last word names a file.
+#: The last word is a file mention.
 _MENTION = re.compile(r"(?:\A|\s)@\S*\Z")
 _TAB = " " * 4
 _FIRST_LINE = "Message:\n"
 
 
-def guard(prompt: str) -> str:
-    """The text to paste for *prompt*, which is also what the agent will get, but for spaces at its end.
+def escape(prompt: str) -> str:
+    """The text to paste for *prompt*. The agent receives the same text without trailing spaces.
 
     Raises:
-        UnsafePrompt: It is blank, too long, or holds control characters.
+        InvalidInput: It is blank, too long, or holds control characters.
     """
-    # The composer does all of this itself; done here, the transcript can be compared.
-    text = unicodedata.normalize("NFC", typeable(prompt)).replace("\t", _TAB).rstrip()
+    # The composer does the same; doing it here makes the text comparable with the transcript.
+    text = unicodedata.normalize("NFC", normalize_prompt(prompt)).replace("\t", _TAB).rstrip()
     bare = text.strip()
     if _CONTEXT_COMMAND.fullmatch(bare):
         return bare
     if bare in _EXITS:
         return f"{bare}."
     if bare.startswith(("!", "/")):
-        # `!` would run in a shell, and an unknown command is lost. A space in front is not enough: what waits
-        # while the agent is busy is trimmed.
+        # `!` would run in a shell, and an unknown command is dropped. A leading space is not enough: queued
+        # prompts are trimmed.
         text = _FIRST_LINE + text
     if bare.endswith("\\"):
-        # It would make a newline of the Enter.
+        # A trailing backslash turns Enter into a newline.
         text += " ."
     elif _MENTION.search(text):
-        # A list of files stands open, and Enter would put its first entry in place of the word.
+        # The file popup is open; Enter would replace the word by its first entry.
         text += " "
     return text

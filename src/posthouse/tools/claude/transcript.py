@@ -1,7 +1,7 @@
-"""Claude Code's own record of its conversations: `projects/<folder>/<session>.jsonl` in its home.
+"""Parses Claude Code's transcripts: `projects/<folder>/<session>.jsonl` in its home.
 
-A prompt is on record within moments of its Enter. So are its end and its failure; of an interruption only if
-something had been answered, else the prompt stands there without an end until the next one.
+A prompt is written within moments of Enter, and so are its end and its failure. An interruption is written
+only after some output; otherwise the prompt stays open until the next one.
 """
 
 import re
@@ -11,44 +11,44 @@ from typing import Any, Literal
 
 from posthouse.tools import transcripts
 from posthouse.tools.tool import Exchange
-from posthouse.tools.transcripts import Record, Tally
+from posthouse.tools.transcripts import TokenCounter, TranscriptRecord
 
-#: A prompt of a megabyte, and what came before it.
+#: Enough for a prompt of 1 MB and the records before it.
 _TAIL_BYTES = 4 * 1024 * 1024
 _MAX_FOLDER_NAME = 200
 _INTERRUPTED = "[Request interrupted by user"
-#: What the program notes in a person's name: shell mode, its own commands, what runs in the background.
-_NOT_SAID = re.compile(r"<(bash-|command-|local-command-|task-notification)")
-#: Written in the agent's name by the program: errors, and what was said before an interruption.
+#: Records that the program writes as the user: shell mode, its own commands, background tasks.
+_NOT_A_PROMPT = re.compile(r"<(bash-|command-|local-command-|task-notification)")
+#: Records that the program writes as the agent: errors, and the output before an interruption.
 _SYNTHETIC = "<synthetic>"
-#: Reasons to stop that do not end the turn.
-_GOES_ON = frozenset({None, "tool_use", "pause_turn"})
-_TURN_ENDS = frozenset({"turn_duration", "stop_hook_summary"})
-#: Of the input, these three are told apart: new, written to the cache, read from it.
+#: Stop reasons that do not end the turn.
+_NON_FINAL_STOP_REASONS = frozenset({None, "tool_use", "pause_turn"})
+_TURN_END_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary"})
+#: Input is counted in three parts: new, written to the cache, read from it.
 _TOKENS = (
     "input_tokens",
     "cache_creation_input_tokens",
     "cache_read_input_tokens",
     "output_tokens",
 )
-_NAMES = {name: name for name in _TOKENS}
+_TOKEN_NAMES = {name: name for name in _TOKENS}
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _Outcome = Literal["success", "interrupted", "error"]
 
 
 def exchanges(home: Path, working_directory: Path) -> list[Exchange]:
-    """The conversation in *working_directory* that was written to last, oldest prompt first."""
+    """The most recently written conversation of *working_directory*, oldest prompt first."""
     path = newest(home, working_directory)
-    return [] if path is None else told(transcripts.read(path, max_bytes=_TAIL_BYTES))
+    return [] if path is None else parse(transcripts.read(path, max_bytes=_TAIL_BYTES))
 
 
 def newest(home: Path, working_directory: Path) -> Path | None:
-    """Its file; None without one."""
+    """The file of the most recently written conversation; None if there is none."""
     return _newest(home / "projects" / folder_name(str(working_directory.resolve())))
 
 
 def folder_name(working_directory: str) -> str:
-    """Where the program keeps the conversations of a folder; a long name is cut and gets a checksum."""
+    """The name of a folder's transcript folder; a long name is cut and gets a checksum."""
     units = working_directory.encode("utf-16-le", "surrogatepass")
     codes = [units[index] | units[index + 1] << 8 for index in range(0, len(units), 2)]
     name = "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else "-" for code in codes)
@@ -57,27 +57,27 @@ def folder_name(working_directory: str) -> str:
     return f"{name[:_MAX_FOLDER_NAME]}-{_checksum(codes)}"
 
 
-def told(records: Iterable[Record]) -> list[Exchange]:
-    """What *records* say about prompts and their turns.
+def parse(records: Iterable[TranscriptRecord]) -> list[Exchange]:
+    """The exchanges in *records*.
 
-    They are told by their time: the first answer of a conversation may be written before its prompt.
+    Records are sorted by time: the first answer of a conversation may be written before its prompt.
     """
-    story = _Story()
+    builder = _ExchangeBuilder()
     for record in sorted(records, key=lambda record: str(record.fields.get("timestamp"))):
-        story.add(record)
-    return story.exchanges
+        builder.add(record)
+    return builder.exchanges
 
 
-class _Story:
-    """The exchanges so far, and what is being answered."""
+class _ExchangeBuilder:
+    """Builds exchanges from records; holds the answer in progress."""
 
     def __init__(self) -> None:
         self.exchanges: list[Exchange] = []
-        self._said: list[str] = []
+        self._answer_texts: list[str] = []
         self._message_id: str | None = None
-        self._tokens = Tally()
+        self._tokens = TokenCounter()
 
-    def add(self, record: Record) -> None:
+    def add(self, record: TranscriptRecord) -> None:
         fields = record.fields
         if fields.get("isSidechain") is True or fields.get("isMeta") is True:
             return
@@ -88,19 +88,19 @@ class _Story:
                 self._add_assistant(fields)
             case "attachment":
                 self._add_attachment(record)
-            case "system" if fields.get("subtype") in _TURN_ENDS:
+            case "system" if fields.get("subtype") in _TURN_END_SUBTYPES:
                 self._close("success")
 
-    def _add_user(self, record: Record) -> None:
+    def _add_user(self, record: TranscriptRecord) -> None:
         text = _text(record.fields)
         if text.startswith(_INTERRUPTED):
             self._close("interrupted")
-        elif text and not record.fields.get("isCompactSummary") and not _NOT_SAID.match(text):
-            # What is still open was killed, or taken back before anything was answered.
+        elif text and not record.fields.get("isCompactSummary") and not _NOT_A_PROMPT.match(text):
+            # An open exchange was killed, or withdrawn before any output.
             self._close("interrupted")
             self._open(text, record)
 
-    def _add_attachment(self, record: Record) -> None:
+    def _add_attachment(self, record: TranscriptRecord) -> None:
         """A prompt that joins the running turn."""
         attachment = record.fields.get("attachment")
         if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
@@ -115,25 +115,31 @@ class _Story:
             return
         text = _text(record)
         if message.get("id") != self._message_id:
-            self._said, self._message_id = [], message.get("id")
+            self._answer_texts, self._message_id = [], message.get("id")
         if text:
-            self._said.append(text)
-        self._tokens.note(message.get("id"), message.get("usage"), _NAMES)
+            self._answer_texts.append(text)
+        self._tokens.add(message.get("id"), message.get("usage"), _TOKEN_NAMES)
         if record.get("isApiErrorMessage") is True:
             self._close("error")
-        elif text and message.get("model") != _SYNTHETIC and message.get("stop_reason") not in _GOES_ON:
+        elif (
+            text
+            and message.get("model") != _SYNTHETIC
+            and message.get("stop_reason") not in _NON_FINAL_STOP_REASONS
+        ):
             self._close("success")
 
-    def _open(self, prompt: str, record: Record) -> None:
-        self._said = []
-        asked_at = str(record.fields.get("timestamp"))
-        self.exchanges.append(Exchange(prompt=prompt, submitted_at_utc=asked_at, place=record.place))
+    def _open(self, prompt: str, record: TranscriptRecord) -> None:
+        self._answer_texts = []
+        submitted_at = str(record.fields.get("timestamp"))
+        self.exchanges.append(
+            Exchange(prompt=prompt, submitted_at_utc=submitted_at, position=record.position)
+        )
 
     def _close(self, outcome: _Outcome) -> None:
-        """End every open exchange: a prompt that joined a turn ends with it."""
-        said = "\n\n".join(self._said)
-        answer = said if said or outcome == "success" else None
-        self.exchanges = transcripts.close(
+        """End every open exchange: prompts that joined one turn end together."""
+        text = "\n\n".join(self._answer_texts)
+        answer = text if text or outcome == "success" else None
+        self.exchanges = transcripts.close_exchanges(
             self.exchanges, outcome=outcome, answer=answer, usage=self._tokens.total()
         )
         self._tokens.clear()
@@ -152,7 +158,7 @@ def _blocks_text(content: object) -> str:
 
 
 def _checksum(codes: Sequence[int]) -> str:
-    """JavaScript's customary string hash, in base 36."""
+    """The usual JavaScript string hash (31 * h + c), in base 36."""
     total = 0
     for code in codes:
         total = (total * 31 + code) & 0xFFFFFFFF
@@ -165,7 +171,7 @@ def _checksum(codes: Sequence[int]) -> str:
 
 
 def _newest(folder: Path) -> Path | None:
-    """The conversation that was written to last; an agent's own helpers leave files too."""
+    """The most recently written conversation, without those of subagents."""
     found = [path for path in folder.glob("*.jsonl") if not path.name.startswith("agent-")]
     return max(found, key=_modified_at, default=None)
 

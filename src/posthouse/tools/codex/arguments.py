@@ -1,18 +1,18 @@
-"""Codex's command lines: the TUI's and that of a headless turn. Pure.
+"""Codex's command lines: the TUI and a headless turn. Pure.
 
-Settings go as `--config` overrides in front of any subcommand: they may be repeated, the last one counts, and
-every subcommand takes them, which is true of no flag.
+Settings are `--config` overrides before the subcommand. Unlike flags, they can be repeated (the last one
+wins) and every subcommand accepts them.
 """
 
 import re
 
 from posthouse.errors import InvalidInput
 from posthouse.tools.codex import toml
-from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn, Launch, Permissions
 
 EFFORTS = ("low", "medium", "high", "xhigh")
 _NO_DAEMON = "--no-daemon"
-#: What codex may do in its sandbox, and whether it asks for more. Headless turns never ask.
+#: The sandbox mode and the approval policy. Headless turns never ask for approval.
 _SANDBOX: dict[Permissions, tuple[str, str]] = {
     "ask": ("read-only", "on-request"),
     "edits": ("workspace-write", "on-request"),
@@ -21,23 +21,11 @@ _SANDBOX: dict[Permissions, tuple[str, str]] = {
 _CHAT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 
 
-class BadReasoningLevel(InvalidInput):
-    """Codex always reasons; there is no such level."""
-
-    code = "bad_reasoning_level"
-
-
-class BadChatId(InvalidInput):
-    """No conversation of codex has such an id."""
-
-    code = "bad_chat_id"
-
-
 def tui(executable: str, launch: Launch, chat: Chat) -> tuple[str, ...]:
-    """The TUI, without the background server and updater that would outlive it.
+    """The command line of the TUI, without the background server and updater that would outlive it.
 
     Raises:
-        BadReasoningLevel, BadChatId: It can't be started as asked.
+        InvalidInput: The reasoning level or the conversation id is invalid.
     """
     return (
         executable,
@@ -47,11 +35,11 @@ def tui(executable: str, launch: Launch, chat: Chat) -> tuple[str, ...]:
     )
 
 
-def turn(executable: str, launch: Launch, order: TurnOrder) -> tuple[str, ...]:
-    """One headless turn; the prompt comes on stdin.
+def turn(executable: str, launch: Launch, order: HeadlessTurn) -> tuple[str, ...]:
+    """One headless turn; the prompt is read from stdin.
 
     Raises:
-        BadReasoningLevel, BadChatId: It can't be run as asked.
+        InvalidInput: The reasoning level or the conversation id is invalid.
     """
     level = launch.reasoning_level if order.reasoning_level is None else order.reasoning_level
     return (
@@ -66,20 +54,20 @@ def turn(executable: str, launch: Launch, order: TurnOrder) -> tuple[str, ...]:
 
 
 def _settings(launch: Launch, model: str | None, level: int | None) -> tuple[str, ...]:
-    """Ours in front of the user's own arguments, which thereby win, and what was asked for behind them."""
+    """Our defaults, then the user's own arguments, which override them, then the requested settings."""
     sandbox, approval = _SANDBOX[launch.permissions]
-    asked = []
+    requested = []
     if launch.role_text:
-        asked.append(_override("developer_instructions", launch.role_text))
+        requested.append(_override("developer_instructions", launch.role_text))
     if model is not None:
-        asked.append(_override("model", model))
+        requested.append(_override("model", model))
     if level is not None:
-        asked.append(_override("model_reasoning_effort", _effort(level)))
+        requested.append(_override("model_reasoning_effort", _effort(level)))
     return (
         _override("sandbox_mode", sandbox),
         _override("approval_policy", approval),
         *launch.args,
-        *asked,
+        *requested,
     )
 
 
@@ -88,10 +76,11 @@ def _override(key: str, text: str) -> str:
 
 
 def _effort(level: int) -> str:
-    """The ladder's step; levels above it saturate."""
+    """The effort for *level*, counted from 1; higher levels are clamped."""
     if level < 1:
-        raise BadReasoningLevel(
-            f"codex has no reasoning level {level}: take 1 ({EFFORTS[0]}) to {len(EFFORTS)} ({EFFORTS[-1]})"
+        raise InvalidInput(
+            f"codex has no reasoning level {level}: take 1 ({EFFORTS[0]}) to {len(EFFORTS)} ({EFFORTS[-1]})",
+            code="bad_reasoning_level",
         )
     return EFFORTS[min(level, len(EFFORTS)) - 1]
 
@@ -102,8 +91,9 @@ def _resume(chat: Chat) -> tuple[str, ...]:
     if chat.mode == "new":
         return ()
     if chat.id is None or not _CHAT_ID.match(chat.id):
-        # Codex takes any other word for a conversation's name, and begins a new one when there is none.
-        raise BadChatId(
-            f"{chat.id!r} is no conversation of codex: its ids are UUIDs, as the turns report them"
+        # Codex reads any other word as a conversation name, and starts a new conversation if it is unknown.
+        raise InvalidInput(
+            f"invalid codex conversation id {chat.id!r}: its ids are UUIDs, as reported by its turns",
+            code="bad_chat_id",
         )
     return ("resume", chat.id)

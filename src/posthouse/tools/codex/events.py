@@ -1,6 +1,6 @@
-"""Codex's `exec --json`, in the canonical vocabulary. Standard library only.
+"""Decodes Codex's `exec --json` into canonical events. Standard library only.
 
-Never raises: a record of an unknown shape is passed through under its own type. Only `turn.completed` and
+Never raises: a record of unknown shape becomes a passthrough event with its type. Only `turn.completed` and
 `turn.failed` end a turn: an `error` record also announces each reconnection, and an item of type `error` is
 a warning. The usage of a resumed conversation is the sum over all its turns.
 """
@@ -8,14 +8,14 @@ a warning. The usage of a resumed conversation is the sum over all its turns.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from posthouse.contracts.events import Decoded, Provider
+from posthouse.contracts.events import DecodedRecord, Provider
 from posthouse.tools.records import one_line, session_id, usage
 
 __all__ = ["PROVIDER", "decode", "session_id"]
 
 PROVIDER: Provider = "codex"
 
-#: What an action of each kind is asked with.
+#: The key of the arguments, by kind of action.
 _ARGUMENT_KEYS = {
     "command_execution": "command",
     "mcp_tool_call": "arguments",
@@ -25,8 +25,8 @@ _ARGUMENT_KEYS = {
 _PHASES = ("started", "updated", "completed")
 
 
-def decode(record: Mapping[str, Any]) -> list[Decoded]:
-    """What one JSON object of the stream means."""
+def decode(record: Mapping[str, Any]) -> list[DecodedRecord]:
+    """The events of one JSON object of the stream."""
     kind = str(record.get("type") or "unknown")
     item, phase = record.get("item"), kind.removeprefix("item.")
     if kind.startswith("item.") and phase in _PHASES and isinstance(item, Mapping):
@@ -35,9 +35,9 @@ def decode(record: Mapping[str, Any]) -> list[Decoded]:
     return [read(record, kind) if read else _passthrough(record, kind)]
 
 
-def _thread_started(record: Mapping[str, Any], kind: str) -> Decoded:
+def _thread_started(record: Mapping[str, Any], kind: str) -> DecodedRecord:
     identity = _string(record.get("thread_id"))
-    return Decoded(
+    return DecodedRecord(
         kind="session",
         provider_event_type=kind,
         message=one_line(f"session {identity}"),
@@ -45,13 +45,15 @@ def _thread_started(record: Mapping[str, Any], kind: str) -> Decoded:
     )
 
 
-def _turn_started(record: Mapping[str, Any], kind: str) -> Decoded:
+def _turn_started(record: Mapping[str, Any], kind: str) -> DecodedRecord:
     summary = "turn started"
-    return Decoded(kind="progress", provider_event_type=kind, message=summary, data={"summary": summary})
+    return DecodedRecord(
+        kind="progress", provider_event_type=kind, message=summary, data={"summary": summary}
+    )
 
 
-def _turn_completed(record: Mapping[str, Any], kind: str) -> Decoded:
-    return Decoded(
+def _turn_completed(record: Mapping[str, Any], kind: str) -> DecodedRecord:
+    return DecodedRecord(
         kind="completion",
         provider_event_type=kind,
         message="success",
@@ -59,9 +61,9 @@ def _turn_completed(record: Mapping[str, Any], kind: str) -> Decoded:
     )
 
 
-def _turn_failed(record: Mapping[str, Any], kind: str) -> Decoded:
+def _turn_failed(record: Mapping[str, Any], kind: str) -> DecodedRecord:
     error = record.get("error")
-    return Decoded(
+    return DecodedRecord(
         kind="completion",
         provider_event_type=kind,
         message=one_line(_error_text(error) or "failed"),
@@ -69,9 +71,9 @@ def _turn_failed(record: Mapping[str, Any], kind: str) -> Decoded:
     )
 
 
-def _error(record: Mapping[str, Any], kind: str) -> Decoded:
+def _error(record: Mapping[str, Any], kind: str) -> DecodedRecord:
     text = _error_text(record)
-    return Decoded(
+    return DecodedRecord(
         kind="diagnostic",
         provider_event_type=kind,
         message=one_line(text),
@@ -79,7 +81,7 @@ def _error(record: Mapping[str, Any], kind: str) -> Decoded:
     )
 
 
-def _item(item: Mapping[str, Any], phase: str) -> Decoded:
+def _item(item: Mapping[str, Any], phase: str) -> DecodedRecord:
     kind = _string(item.get("type")) or "unknown"
     name = f"item.{phase}.{kind}"
     if kind in ("agent_message", "reasoning") and phase != "started":
@@ -95,9 +97,9 @@ def _item(item: Mapping[str, Any], phase: str) -> Decoded:
     return _passthrough(item, name)
 
 
-def _speech(item: Mapping[str, Any], name: str, *, is_thought: bool) -> Decoded:
+def _speech(item: Mapping[str, Any], name: str, *, is_thought: bool) -> DecodedRecord:
     text = _string(item.get("text"))
-    return Decoded(
+    return DecodedRecord(
         kind="reasoning" if is_thought else "assistant",
         provider_event_type=name,
         message=one_line(text),
@@ -105,12 +107,12 @@ def _speech(item: Mapping[str, Any], name: str, *, is_thought: bool) -> Decoded:
     )
 
 
-def _todo_list(item: Mapping[str, Any], name: str) -> Decoded:
+def _todo_list(item: Mapping[str, Any], name: str) -> DecodedRecord:
     items = item.get("items")
     entries = [entry for entry in items if isinstance(entry, Mapping)] if isinstance(items, list) else []
     done = sum(entry.get("completed") is True for entry in entries)
     summary = f"{done} of {len(entries)} done"
-    return Decoded(
+    return DecodedRecord(
         kind="progress",
         provider_event_type=name,
         message=summary,
@@ -118,9 +120,9 @@ def _todo_list(item: Mapping[str, Any], name: str) -> Decoded:
     )
 
 
-def _warning(item: Mapping[str, Any], name: str) -> Decoded:
+def _warning(item: Mapping[str, Any], name: str) -> DecodedRecord:
     text = _error_text(item)
-    return Decoded(
+    return DecodedRecord(
         kind="diagnostic",
         provider_event_type=name,
         message=one_line(text),
@@ -128,20 +130,20 @@ def _warning(item: Mapping[str, Any], name: str) -> Decoded:
     )
 
 
-def _action_request(item: Mapping[str, Any], name: str, kind: str) -> Decoded:
+def _action_request(item: Mapping[str, Any], name: str, kind: str) -> DecodedRecord:
     data = _request_data(item, kind)
     message = one_line(f"{data['name']}({data['arguments_summary']})")
-    return Decoded(kind="action_request", provider_event_type=name, message=message, data=data)
+    return DecodedRecord(kind="action_request", provider_event_type=name, message=message, data=data)
 
 
-def _action_result(item: Mapping[str, Any], name: str, kind: str) -> Decoded:
+def _action_result(item: Mapping[str, Any], name: str, kind: str) -> DecodedRecord:
     summary = one_line(_result_of(item, kind))
     data = {**_request_data(item, kind), "status": item.get("status"), "result_summary": summary}
     if kind == "command_execution":
         data["exit_code"] = item.get("exit_code")
     if kind == "mcp_tool_call":
         data["error"] = item.get("error")
-    return Decoded(kind="action_result", provider_event_type=name, message=summary, data=data)
+    return DecodedRecord(kind="action_result", provider_event_type=name, message=summary, data=data)
 
 
 def _request_data(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -162,14 +164,14 @@ def _action_name(item: Mapping[str, Any], kind: str) -> str:
 
 
 def _arguments_summary(arguments: object) -> str:
-    """Changed files by their paths, anything else as it is."""
+    """Changed files by their paths, anything else unchanged."""
     if isinstance(arguments, list) and all(isinstance(change, Mapping) for change in arguments):
         return one_line(", ".join(f"{change.get('kind')} {change.get('path')}" for change in arguments))
     return one_line("" if arguments is None else arguments)
 
 
 def _result_of(item: Mapping[str, Any], kind: str) -> object:
-    """What came of the action: its output, its error, or at least how it ended."""
+    """The result of the action: its output, its error, or its status."""
     candidates = {
         "command_execution": (item.get("aggregated_output"),),
         "mcp_tool_call": (_error_text(item.get("error")), item.get("result")),
@@ -181,16 +183,18 @@ def _error_text(error: object) -> str:
     return _string(error.get("message") if isinstance(error, Mapping) else error)
 
 
-def _passthrough(record: Mapping[str, Any], name: str) -> Decoded:
+def _passthrough(record: Mapping[str, Any], name: str) -> DecodedRecord:
     summary = one_line(record)
-    return Decoded(kind="passthrough", provider_event_type=name, message=name, data={"summary": summary})
+    return DecodedRecord(
+        kind="passthrough", provider_event_type=name, message=name, data={"summary": summary}
+    )
 
 
 def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_RECORDS: Mapping[str, Callable[[Mapping[str, Any], str], Decoded]] = {
+_RECORDS: Mapping[str, Callable[[Mapping[str, Any], str], DecodedRecord]] = {
     "thread.started": _thread_started,
     "turn.started": _turn_started,
     "turn.completed": _turn_completed,

@@ -1,7 +1,7 @@
-"""Codex's config home: `config.toml` and `hooks.json`, so that nothing waits for a person.
+"""Prepares Codex's config home, `config.toml` and `hooks.json`, so that no dialog needs user input.
 
-What stands there already is kept; the settings that we depend on are set. A home that was prepared elsewhere
-may bring its own model provider and login.
+Existing content is kept; the settings that we depend on are set. A home prepared elsewhere may have another
+model provider and login.
 """
 
 import tomllib
@@ -15,15 +15,15 @@ from posthouse.tools.codex import hooks, login, toml
 from posthouse.tools.tool import Setup
 
 CONFIG_FILE = "config.toml"
-#: Codex has no variable for the address of its API; this one becomes configuration.
+#: Codex has no variable for its API endpoint; this one is written to the configuration.
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 PROVIDER = "posthouse"
-_API = "https://api.openai.com/v1"
-_TEMPORARY = Path("/tmp")
+_OPENAI_API = "https://api.openai.com/v1"
+_TEMPORARY_FOLDER = Path("/tmp")
 _LOCK_SECONDS = 5.0
 _MAX_BYTES = 1 << 20
-#: What the screen is read by, and what would ask the person or the network at a start.
-_FORCED: Mapping[str, Any] = {
+#: What screen reading depends on, and what would otherwise prompt the user or use the network at a start.
+_REQUIRED_SETTINGS: Mapping[str, Any] = {
     "check_for_update_on_startup": False,
     "analytics": {"enabled": False},
     "tui": {
@@ -35,48 +35,35 @@ _FORCED: Mapping[str, Any] = {
 }
 
 
-class BadHome(InvalidInput):
-    """Codex can't work with a config home there; nothing was written."""
-
-    code = "bad_home"
-
-
-class BadConfig(Conflict):
-    """The home's configuration can't be read; nothing was changed."""
-
-    code = "bad_config"
-
-
 def check(setup: Setup) -> None:
-    """Look at what is there, and change nothing.
+    """Check that `prepare` can succeed. Writes nothing.
 
     Raises:
-        BadHome: The home lies where codex's sandbox breaks.
-        BadConfig: What stands in it can't be read.
-        LoginMissing: The agent would have no account.
+        InvalidInput: The home is where codex's sandbox breaks, or the agent would have no account.
+        Conflict: The configuration can't be read.
     """
-    _require_place(setup)
+    _require_supported_location(setup)
     config = _read_config(setup.home)
     _read_hooks(setup.home)
     login.key(setup, _key_variable(config))
 
 
 def prepare(setup: Setup) -> dict[str, str]:
-    """Make the home ready; returns the variable of its login. A second call changes nothing.
+    """Configure the home. Idempotent. Returns the variable of its login.
 
     Raises:
-        BadHome, BadConfig, LoginMissing: As `check`.
+        InvalidInput, Conflict: As `check`.
     """
-    _require_place(setup)
-    # Codex follows links before it looks for the trust of its hooks.
+    _require_supported_location(setup)
+    # Codex resolves links before it looks up the trust of its hooks.
     home = files.private_folder(setup.home).resolve()
     with locks.hold(home / ".posthouse.lock", wait_seconds=_LOCK_SECONDS):
         config, hooked = _read_config(home), _read_hooks(home)
         key = login.key(setup, _key_variable(config))
-        wanted_hooks = hooks.merged(hooked, setup.spool)
+        wanted_hooks = hooks.merge_hooks(hooked, setup.spool)
         trusted = hooks.trust(wanted_hooks, home / hooks.FILE)
-        wanted = _prepared(config, setup, trusted, has_key=bool(key))
-        # Trust before what is trusted: a hook without it would open a dialog.
+        wanted = _prepare_config(config, setup, trusted, has_key=bool(key))
+        # Trust is written before the hooks: an untrusted hook would open a dialog.
         if wanted != config:
             files.write_whole(home / CONFIG_FILE, toml.dumps(wanted).encode(), durable=True)
         if wanted_hooks != hooked and (hooked or wanted_hooks["hooks"]):
@@ -84,96 +71,101 @@ def prepare(setup: Setup) -> dict[str, str]:
     return key
 
 
-def _prepared(
+def _prepare_config(
     config: Mapping[str, Any], setup: Setup, trusted: Mapping[str, Any], *, has_key: bool
 ) -> dict[str, Any]:
     folders = {str(setup.working_directory), str(setup.working_directory.resolve())}
-    wanted = _merged(config, _FORCED)
-    wanted = _merged(wanted, {"projects": {folder: {"trust_level": "trusted"} for folder in sorted(folders)}})
+    wanted = _merge(config, _REQUIRED_SETTINGS)
+    wanted = _merge(wanted, {"projects": {folder: {"trust_level": "trusted"} for folder in sorted(folders)}})
     if trusted:
-        wanted = _merged(wanted, {"hooks": {"state": trusted}})
+        wanted = _merge(wanted, {"hooks": {"state": trusted}})
     if config.get("model_provider") in (None, PROVIDER):
-        wanted = _merged(wanted, _provider(_address(setup), has_key=has_key))
+        wanted = _merge(wanted, _provider(_base_url(setup), has_key=has_key))
     return wanted
 
 
-def _provider(address: str | None, *, has_key: bool) -> dict[str, Any]:
-    """A model provider that takes the key from its variable; none where there is neither key nor address.
+def _provider(base_url: str | None, *, has_key: bool) -> dict[str, Any]:
+    """A model provider that reads the key from its variable; empty without key and base URL.
 
-    The built-in one would do for `exec` alone: the TUI asks for a sign-in in spite of the variable.
+    The built-in provider works for `exec` only: the TUI asks for a sign-in despite the variable.
     """
-    if not address and not has_key:
+    if not base_url and not has_key:
         return {}
-    provider = {"name": "OpenAI API", "base_url": address or _API, "wire_api": "responses"}
+    provider = {"name": "OpenAI API", "base_url": base_url or _OPENAI_API, "wire_api": "responses"}
     if has_key:
         provider["env_key"] = login.KEY_VARIABLE
     return {"model_provider": PROVIDER, "model_providers": {PROVIDER: provider}}
 
 
-def _address(setup: Setup) -> str | None:
-    """Where the variables say that the API is; a key of the person's own login is for its maker alone."""
+def _base_url(setup: Setup) -> str | None:
+    """The API endpoint in the variables. A key of the user's own login is sent to OpenAI only."""
     is_inherited = setup.login == "inherit" and not setup.variables.get(login.KEY_VARIABLE)
     return None if is_inherited else setup.variables.get(BASE_URL_VARIABLE)
 
 
 def _key_variable(config: Mapping[str, Any]) -> str:
-    """The variable that the home's own model provider takes its key from, else ours."""
+    """The variable from which the home's model provider reads its key, else the default."""
     providers, chosen = config.get("model_providers"), config.get("model_provider")
     provider = providers.get(chosen) if isinstance(providers, Mapping) else None
     named = provider.get("env_key") if isinstance(provider, Mapping) else None
     return named if isinstance(named, str) else login.KEY_VARIABLE
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """*base* with what *over* says, table by table."""
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """*base* updated with *over*, recursively for tables."""
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)
         if isinstance(value, Mapping):
-            result[key] = _merged(below if isinstance(below, Mapping) else {}, value)
+            result[key] = _merge(below if isinstance(below, Mapping) else {}, value)
         else:
             result[key] = value
     return result
 
 
-def _require_place(setup: Setup) -> None:
-    if setup.home.resolve().is_relative_to(_TEMPORARY):
-        raise BadHome(
-            f"codex can't have its config home {setup.home} under {_TEMPORARY}, where its sandbox breaks and "
-            "commands fail without a word: put the runtime root (HOUMAO_GLOBAL_RUNTIME_DIR) elsewhere"
+def _require_supported_location(setup: Setup) -> None:
+    if setup.home.resolve().is_relative_to(_TEMPORARY_FOLDER):
+        raise InvalidInput(
+            f"codex can't use the config home {setup.home} under {_TEMPORARY_FOLDER}, where its sandbox "
+            "breaks and commands fail silently: put the runtime root (HOUMAO_GLOBAL_RUNTIME_DIR) elsewhere",
+            code="bad_home",
         )
 
 
 def _read_config(home: Path) -> dict[str, Any]:
-    content = _content(home / CONFIG_FILE)
+    content = _read_bytes(home / CONFIG_FILE)
     try:
         return tomllib.loads(content.decode())
     except RecursionError:
-        raise BadConfig(f"{home / CONFIG_FILE} is nested too deeply: repair or remove it") from None
+        raise _bad_config(f"{home / CONFIG_FILE} is nested too deeply: repair or remove it") from None
     except ValueError as error:
-        raise BadConfig(f"{home / CONFIG_FILE} is no TOML ({error}): repair or remove it") from error
+        raise _bad_config(f"{home / CONFIG_FILE} is not valid TOML ({error}): repair or remove it") from error
 
 
 def _read_hooks(home: Path) -> dict[str, Any]:
-    content = _content(home / hooks.FILE)
+    content = _read_bytes(home / hooks.FILE)
     try:
         found = untrusted_files.decode_json(content or b"{}")
     except ValueError as error:
-        raise BadConfig(f"{home / hooks.FILE} is no JSON ({error}): repair or remove it") from error
+        raise _bad_config(f"{home / hooks.FILE} is not valid JSON ({error}): repair or remove it") from error
     if not isinstance(found, dict):
-        raise BadConfig(f"{home / hooks.FILE} is no JSON object: repair or remove it")
+        raise _bad_config(f"{home / hooks.FILE} is not a JSON object: repair or remove it")
     return found
 
 
-def _content(path: Path) -> bytes:
-    """What *path* holds; nothing when it is not there."""
+def _read_bytes(path: Path) -> bytes:
+    """The content of *path*; empty if there is no such file."""
     try:
         with untrusted_files.open_file(path, follow=True) as stream:
             content = stream.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise BadConfig(f"{path} can't be read ({error.strerror}): repair or remove it") from error
+        raise _bad_config(f"{path} can't be read ({error.strerror}): repair or remove it") from error
     if len(content) > _MAX_BYTES:
-        raise BadConfig(f"{path} is longer than {_MAX_BYTES} bytes: repair or remove it")
+        raise _bad_config(f"{path} exceeds {_MAX_BYTES} bytes: repair or remove it")
     return content
+
+
+def _bad_config(message: str) -> Conflict:
+    return Conflict(message, code="bad_config")

@@ -1,7 +1,7 @@
-"""Whose account Codex works with.
+"""The account that Codex uses.
 
-An API key may be shared by any number of agents. A login with ChatGPT may not: it lives on a refresh token
-that changes at every use, and a copy of it logs its owner out.
+An API key can be shared by any number of agents. A ChatGPT login can not: its refresh token rotates at every
+use, and using a copy logs the owner out.
 """
 
 import base64
@@ -11,46 +11,46 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.support import untrusted_files
-from posthouse.tools.tool import Account, LoginMissing, Setup
+from posthouse.tools.tool import Account, Setup, login_missing
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-#: In a config home; beside the key it holds the tokens of a login with ChatGPT.
+#: In a config home. Holds the API key or the tokens of a ChatGPT login.
 AUTH_FILE = "auth.json"
 _USER_HOME = ".codex"
-_GET_IT = f"printenv {KEY_VARIABLE} | codex login --with-api-key"
+_LOGIN_COMMAND = f"printenv {KEY_VARIABLE} | codex login --with-api-key"
 _MAX_AUTH_BYTES = 1 << 20
 
 
 def account(user_home: Path, variables: Mapping[str, str]) -> Account:
-    """The person's login, as their variables and their own config home tell it."""
+    """The user's login, from variables and the user's config home."""
     if variables.get(KEY_VARIABLE):
-        return Account(kind="API key", is_shareable=True, owner=f"${KEY_VARIABLE}", get_it=_GET_IT)
+        return Account(
+            kind="API key", is_shareable=True, owner=f"${KEY_VARIABLE}", login_command=_LOGIN_COMMAND
+        )
     auth = _read_auth(user_home / _USER_HOME)
     if _key_in(auth):
-        return Account(kind="API key", is_shareable=True, get_it=_GET_IT)
+        return Account(kind="API key", is_shareable=True, login_command=_LOGIN_COMMAND)
     if tokens := auth.get("tokens"):
-        return Account(kind="ChatGPT login", owner=_owner(tokens), get_it=_GET_IT)
-    return Account(kind=None, get_it=_GET_IT)
+        return Account(kind="ChatGPT login", owner=_owner(tokens), login_command=_LOGIN_COMMAND)
+    return Account(kind=None, login_command=_LOGIN_COMMAND)
 
 
 def key(setup: Setup, needed: str = KEY_VARIABLE) -> dict[str, str]:
-    """The variable with the key that the program needs to be logged in as *setup* asks; none for no login.
+    """The variable with the API key for the login that *setup* requests; empty if none is needed.
 
-    *needed* is the variable that the home's configuration takes the key from.
+    *needed* is the variable from which the home's configuration reads the key.
 
     Raises:
-        LoginMissing: The agent would have no account; the message names the command that gets one.
+        InvalidInput: The agent would have no account; the message names the command that creates one.
     """
-    is_ours = needed == KEY_VARIABLE
+    is_default = needed == KEY_VARIABLE
     if given := setup.variables.get(needed):
         return {needed: given}
-    if setup.login == "none" or (is_ours and _is_logged_in(setup.home)):
+    if setup.login == "none" or (is_default and _is_logged_in(setup.home)):
         return {}
-    if setup.login == "inherit" and is_ours:
+    if setup.login == "inherit" and is_default:
         return {KEY_VARIABLE: _inherited_key(setup.user_home)}
-    raise LoginMissing(
-        f"codex needs an API key in {needed}: `--env {needed}` hands on the value you have set"
-    )
+    raise login_missing(f"codex needs an API key in {needed}: `--env {needed}` passes the value you have set")
 
 
 def _inherited_key(user_home: Path) -> str:
@@ -58,18 +58,18 @@ def _inherited_key(user_home: Path) -> str:
     if found := _key_in(auth):
         return found
     if auth.get("tokens"):
-        raise LoginMissing(
-            "your codex login is one with ChatGPT, and an agent that used a copy of it would log you out: "
-            f"give the agent an API key, `--env {KEY_VARIABLE}`, or keep one for all: `{_GET_IT}`"
+        raise login_missing(
+            "your codex login is a ChatGPT login, and an agent that used a copy would log you out: "
+            f"give the agent an API key, `--env {KEY_VARIABLE}`, or store one for all: `{_LOGIN_COMMAND}`"
         )
-    raise LoginMissing(
-        f"codex is not logged in: `{_GET_IT}` keeps an API key for all agents, "
-        f"`--env {KEY_VARIABLE}` gives one to this agent"
+    raise login_missing(
+        f"codex is not logged in: `{_LOGIN_COMMAND}` stores an API key for all agents, "
+        f"`--env {KEY_VARIABLE}` passes one to this agent"
     )
 
 
 def _is_logged_in(home: Path) -> bool:
-    """Whether a home that was prepared elsewhere has a login of its own."""
+    """Whether a home prepared elsewhere has a login."""
     auth = _read_auth(home)
     return bool(_key_in(auth) or auth.get("tokens"))
 
@@ -89,7 +89,7 @@ def _read_auth(home: Path) -> Mapping[str, Any]:
 
 
 def _owner(tokens: object) -> str | None:
-    """The address in the identity token, which nobody checks here: it is only shown."""
+    """The email address in the identity token. Unverified: for display only."""
     identity = tokens.get("id_token") if isinstance(tokens, Mapping) else None
     parts = identity.split(".") if isinstance(identity, str) else []
     if len(parts) != 3:

@@ -1,4 +1,4 @@
-"""Codex for whoever drives it."""
+"""The `Tool` adapter of Codex."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,21 +9,21 @@ from posthouse.tools.codex import arguments, home, hooks, install, login, prompt
 from posthouse.tools.tool import (
     Account,
     Chat,
+    EvidenceRules,
     Exchange,
+    HeadlessTurn,
+    HookReport,
     Launch,
-    Meaning,
     Program,
-    Report,
     Setup,
-    Testimony,
     Tool,
-    TurnOrder,
+    TurnSignal,
 )
 
 _HOME_VARIABLE = "CODEX_HOME"
-_READS_ONLY = (
-    "a headless codex asks nobody: with --permissions ask it reads, and whatever writes or needs the network "
-    "fails; `--permissions edits` lets it work in its folder"
+_HEADLESS_ASK_WARNING = (
+    "headless codex can't ask for permission: with --permissions ask it only reads, and tools that write or "
+    "need the network fail; `--permissions edits` allows edits in its folder"
 )
 
 
@@ -36,8 +36,8 @@ class CodexTool:
     role_method: RoleMethod = "native_developer_instructions"
     reset_command = "/new"
     settle_seconds = 0.05
-    #: Its hooks know only turns that went well.
-    testimony = Testimony(silent_endings=frozenset({"interrupted", "error"}))
+    #: Its hooks report successful turns only.
+    evidence_rules = EvidenceRules(unreported_outcomes=frozenset({"interrupted", "error"}))
 
     def executable(self) -> str:
         return install.executable()
@@ -52,14 +52,14 @@ class CodexTool:
         """Warnings about a launch with *setup*.
 
         Raises:
-            ToolMissing, UnsupportedVersion, LoginMissing: It can't work.
-            BadHome: The home lies where codex's sandbox breaks.
-            BadConfig: The home's configuration can't be read.
+            Unavailable: The CLI is missing or too old.
+            InvalidInput: There is no login to use, or the home is where codex's sandbox breaks.
+            Conflict: The home's configuration can't be read.
         """
         install.executable()
         install.require_supported(install.version())
         home.check(setup)
-        return (_READS_ONLY,) if setup.is_headless and setup.permissions == "ask" else ()
+        return (_HEADLESS_ASK_WARNING,) if setup.is_headless and setup.permissions == "ask" else ()
 
     def prepare_home(self, setup: Setup) -> Mapping[str, str]:
         return home.prepare(setup)
@@ -67,10 +67,10 @@ class CodexTool:
     def skills_folder(self, home: Path) -> Path:
         return home / "skills"
 
-    def meaning(self, report: Report) -> Meaning | None:
-        return hooks.MEANINGS.get(report.event)
+    def turn_signal(self, report: HookReport) -> TurnSignal | None:
+        return hooks.TURN_SIGNALS.get(report.event)
 
-    def submitted_prompt(self, report: Report) -> str | None:
+    def submitted_prompt(self, report: HookReport) -> str | None:
         prompt = report.payload.get("prompt")
         return prompt if isinstance(prompt, str) else None
 
@@ -80,7 +80,7 @@ class CodexTool:
             environment={_HOME_VARIABLE: str(launch.home)},
         )
 
-    def turn_program(self, launch: Launch, turn: TurnOrder) -> Program:
+    def turn_program(self, launch: Launch, turn: HeadlessTurn) -> Program:
         return Program(
             argv=arguments.turn(self.executable(), launch, turn),
             environment={_HOME_VARIABLE: str(launch.home)},
@@ -90,8 +90,8 @@ class CodexTool:
     def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
         return surface.read(screen)
 
-    def guard(self, prompt: str) -> str:
-        return prompt_escaping.guard(prompt)
+    def escape_prompt(self, prompt: str) -> str:
+        return prompt_escaping.escape(prompt)
 
     def transcript(self, home: Path, working_directory: Path) -> Path | None:
         return transcript.newest(home, working_directory)

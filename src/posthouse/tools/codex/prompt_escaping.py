@@ -1,32 +1,32 @@
-"""A prompt as text that Codex's composer takes for a prompt. Pure."""
+"""Escapes prompts so that Codex's composer reads them as prompts. Pure."""
 
 import re
 
-from posthouse.tools.prompt_escaping import typeable
+from posthouse.tools.prompt_escaping import normalize_prompt
 
-#: Commands that a caller may mean; anything else that starts with a slash is talk.
+#: Commands that callers may send; any other text with a leading slash is a prompt.
 CONTEXT_COMMANDS = frozenset({"/new", "/clear", "/compact"})
 _FIRST_LINE = "Message:\n"
-#: The last word names a file or a skill.
+#: The last word is a mention of a file or a skill.
 _MENTION = re.compile(r"(?:\A|\s)[@$]\S*\Z")
 
 
-def guard(prompt: str) -> str:
+def escape(prompt: str) -> str:
     """The text to paste for *prompt*.
 
     Raises:
-        UnsafePrompt: It is blank, too long, or holds control characters.
+        InvalidInput: It is blank, too long, or holds control characters.
     """
-    text = typeable(prompt)
+    text = normalize_prompt(prompt)
     if text.rstrip() in CONTEXT_COMMANDS:
         return text.rstrip()
     if text.lstrip().startswith("!"):
-        # It would run in a shell; codex trims a space in front and runs it all the same.
+        # It would run in a shell. A leading space does not help: codex trims it.
         text = _FIRST_LINE + text
     elif text.startswith("/"):
         text = " " + text
     if _MENTION.search(text):
-        # A list of files or skills stands open, and Enter would put its first entry in place of the word.
-        # A space closes it, and codex trims it away.
+        # The popup of files or skills is open; Enter would replace the word by its first entry.
+        # A space closes it, and codex trims the space.
         text += " "
     return text

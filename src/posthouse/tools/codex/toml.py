@@ -1,6 +1,6 @@
-"""TOML as Codex's configuration and its command line want it written. Pure.
+"""Writes TOML for Codex's configuration and command line. Pure.
 
-The standard library reads TOML and does not write it. Comments are lost; Codex writes the file itself, too.
+The standard library only reads TOML. Comments are lost, as when Codex itself writes the file.
 """
 
 import json
@@ -14,18 +14,18 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def dumps(document: Mapping[str, Value]) -> str:
-    """*document*, as `tomllib` gives it, as text that reads back the same."""
+    """*document*, as returned by `tomllib`, as text that parses to the same value."""
     return "\n".join(_table(document, ())).lstrip("\n") + "\n"
 
 
 def value(item: Value) -> str:
-    """One value on one line."""
+    """One value as a single line."""
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, str):
         return _string(item)
     if isinstance(item, int | float):
-        # Python and TOML agree on numbers, `inf` and `nan` included.
+        # Python and TOML write numbers alike, including `inf` and `nan`.
         return repr(item)
     if isinstance(item, datetime | date | time):
         return item.isoformat()
@@ -37,7 +37,7 @@ def value(item: Value) -> str:
 
 
 def _table(table: Mapping[str, Value], path: tuple[str, ...]) -> Iterator[str]:
-    """The lines of *table*: its own values first, because what follows a header belongs to that."""
+    """The lines of *table*: plain values first, because keys after a header belong to that header."""
     plain = {name: item for name, item in table.items() if not isinstance(item, Mapping)}
     if path and (plain or not table):
         yield f"\n[{'.'.join(_key(name) for name in path)}]"
@@ -53,5 +53,5 @@ def _key(name: str) -> str:
 
 
 def _string(text: str) -> str:
-    # A JSON string is a TOML string, but for the one control character that JSON leaves bare.
+    # A JSON string is a TOML string, except for DEL, which JSON does not escape.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

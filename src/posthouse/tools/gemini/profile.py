@@ -1,4 +1,4 @@
-"""Gemini CLI for whoever drives it."""
+"""The `Tool` adapter of Gemini CLI."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,26 +6,26 @@ from pathlib import Path
 from posthouse.contracts.manifest import Backend, RoleMethod
 from posthouse.terminal.screen import Screen, Surface
 from posthouse.tools.gemini import arguments, home, install, login, surface, transcript
-from posthouse.tools.gemini.prompt_escaping import guard
+from posthouse.tools.gemini.prompt_escaping import escape
 from posthouse.tools.tool import (
     Account,
     Chat,
+    EvidenceRules,
     Exchange,
+    HeadlessTurn,
+    HookReport,
     Launch,
-    Meaning,
     Program,
-    Report,
     Setup,
-    Testimony,
     Tool,
-    TurnOrder,
+    TurnSignal,
 )
 
-_DENIED: Mapping[str, str] = {
-    "ask": "a headless gemini asks nobody: with --permissions ask it reads, and is not even offered the "
-    "tools that edit or run something; `--permissions edits` lets it edit, `all` run commands too",
-    "edits": "a headless gemini asks nobody: with --permissions edits it edits files, and is not even "
-    "offered the tool that runs commands; `--permissions all` lets it",
+_HEADLESS_WARNINGS: Mapping[str, str] = {
+    "ask": "headless gemini can't ask for permission: with --permissions ask it only reads and is not "
+    "offered the tools that edit or run something; `--permissions edits` allows edits, `all` also commands",
+    "edits": "headless gemini can't ask for permission: with --permissions edits it edits files and is not "
+    "offered the tool that runs commands; `--permissions all` allows them",
 }
 
 
@@ -37,10 +37,10 @@ class GeminiTool:
     headless_backend: Backend = "gemini_headless"
     role_method: RoleMethod = "bootstrap_message"
     reset_command = "/clear"
-    #: For 40 ms after a paste an Enter is a newline; slow machines count from when they get to it.
+    #: For 40 ms after a paste, Enter is a newline; a slow machine starts counting late.
     settle_seconds = 0.25
-    #: Its hook says the same after each ending, and always says it.
-    testimony = Testimony(silent_endings=frozenset(), end_means_success=False)
+    #: Its hook fires after every outcome and does not distinguish them.
+    evidence_rules = EvidenceRules(unreported_outcomes=frozenset(), end_implies_success=False)
 
     def executable(self) -> str:
         return install.executable()
@@ -55,13 +55,15 @@ class GeminiTool:
         """Warnings about a launch with *setup*.
 
         Raises:
-            BadSettings, LoginMissing, ToolMissing, UnsupportedVersion: It can't work.
+            Unavailable: The CLI or Node is missing or too old.
+            InvalidInput: There is no login to use.
+            BadSettings: The home's settings can't be read.
         """
-        install.require()
-        login.inherited(setup)
+        install.require_supported()
+        login.login_variables(setup)
         home.read_settings(setup.home)
-        denied = _DENIED.get(setup.permissions) if setup.is_headless else None
-        return (denied,) if denied else ()
+        warning = _HEADLESS_WARNINGS.get(setup.permissions) if setup.is_headless else None
+        return (warning,) if warning else ()
 
     def prepare_home(self, setup: Setup) -> Mapping[str, str]:
         return home.prepare(setup)
@@ -69,10 +71,10 @@ class GeminiTool:
     def skills_folder(self, home: Path) -> Path:
         return home / ".gemini" / "skills"
 
-    def meaning(self, report: Report) -> Meaning | None:
-        return home.MEANINGS.get(report.event)
+    def turn_signal(self, report: HookReport) -> TurnSignal | None:
+        return home.TURN_SIGNALS.get(report.event)
 
-    def submitted_prompt(self, report: Report) -> str | None:
+    def submitted_prompt(self, report: HookReport) -> str | None:
         prompt = report.payload.get("prompt")
         return prompt if report.event == "BeforeAgent" and isinstance(prompt, str) else None
 
@@ -82,7 +84,7 @@ class GeminiTool:
             environment={**home.environment(launch.home), **arguments.thinking_variables(launch)},
         )
 
-    def turn_program(self, launch: Launch, turn: TurnOrder) -> Program:
+    def turn_program(self, launch: Launch, turn: HeadlessTurn) -> Program:
         return Program(
             argv=(*install.command(), *arguments.turn_arguments(launch, turn)),
             environment={**home.environment(launch.home), **arguments.thinking_variables(launch, turn)},
@@ -92,8 +94,8 @@ class GeminiTool:
     def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
         return surface.read(screen)
 
-    def guard(self, prompt: str) -> str:
-        return guard(prompt)
+    def escape_prompt(self, prompt: str) -> str:
+        return escape(prompt)
 
     def transcript(self, home: Path, working_directory: Path) -> Path | None:
         return transcript.newest(home, working_directory)

@@ -1,33 +1,33 @@
-"""A prompt as text that Gemini CLI takes as a prompt, and as exactly that one. Pure."""
+"""Escapes prompts so that Gemini CLI reads exactly that prompt. Pure."""
 
 import re
 import unicodedata
 
-from posthouse.tools.prompt_escaping import typeable
-from posthouse.tools.tool import UnsafePrompt
+from posthouse.tools.prompt_escaping import normalize_prompt
+from posthouse.tools.tool import unsafe_prompt
 
-#: Commands that a caller may mean; anything else that starts with a slash is talk.
+#: Commands that callers may send; any other text with a leading slash is a prompt.
 CONTEXT_COMMANDS = frozenset({"/clear", "/compress"})
 _FIRST_LINE = "Message:\n"
-#: The composer drops these; dropped here too, the transcript can be compared with what was typed.
+#: The composer drops these; doing it here makes the text comparable with the transcript.
 _DROPPED = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-#: Behind a backslash Enter is a newline; behind a word with @ it may pick a file from a list.
+#: After a backslash Enter is a newline; after a word with @ it may pick a file from a popup.
 _TAKES_ENTER = re.compile(r"\\\Z|@\S*\Z")
 
 
-def guard(prompt: str) -> str:
+def escape(prompt: str) -> str:
     """The text to paste for *prompt*.
 
     Raises:
-        UnsafePrompt: It is blank, too long, or holds control characters.
+        InvalidInput: It is blank, too long, or holds control characters.
     """
-    text = unicodedata.normalize("NFC", _DROPPED.sub("", typeable(prompt)))
+    text = unicodedata.normalize("NFC", _DROPPED.sub("", normalize_prompt(prompt)))
     if not text.strip():
-        raise UnsafePrompt("the prompt holds nothing that can be seen: send some text")
+        raise unsafe_prompt("the prompt has no visible text: send some text")
     if text.strip() in CONTEXT_COMMANDS:
         return text.strip()
     if text.lstrip().startswith("/"):
-        # A space in front is not enough: it is trimmed, and a command of that name runs.
+        # A leading space is not enough: it is trimmed, and a command of that name runs.
         text = _FIRST_LINE + text
-    # The space is trimmed when the prompt has been taken.
+    # The space is trimmed when the prompt is submitted.
     return text + " " if _TAKES_ENTER.search(text) else text

@@ -1,9 +1,9 @@
-"""How hard the model thinks in one start of the program, told by its environment alone.
+"""The reasoning level of one start of the program, set by its environment alone.
 
-The CLI has no flag for it, only settings, in which it expands `${NAME}`. So the home holds one override for
-every rung of the ladders, each for the model that a variable names; a start sets the variable of its rung,
-and no file changes between turns. (A settings file for each turn, by GEMINI_CLI_SYSTEM_SETTINGS_PATH, is
-ignored unless root owns it and every folder above it, and would take the place of the administrator's.)
+The CLI has no flag for it, only settings, in which it expands `${NAME}`. So the home has one override per
+level, each for the model named by a variable. A start sets the variable of its level, and no file changes
+between turns. (A settings file per turn, by GEMINI_CLI_SYSTEM_SETTINGS_PATH, is ignored unless root owns it
+and every folder above it, and would replace the administrator's.)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,15 +11,14 @@ from typing import Any, Literal
 
 from posthouse.errors import InvalidInput
 
-#: Models up to 2.5 and those we know nothing of are given a number of tokens; 0 turns thinking off.
+#: Models up to 2.5 and unknown models take a token budget; 0 disables thinking.
 _BUDGETS = (512, 2048, 4096, 8192, 16384)
-#: From 3 on the API takes a level, and refuses a number beside it.
+#: From version 3 on the API takes a level, and rejects a budget with it.
 _LEVELS = ("LOW", "MEDIUM", "HIGH")
-_LEVELLED = ("gemini-3", "auto-gemini-3", "gemma-4")
-#: Names that the CLI resolves to a model of either kind, as the account allows.
-_EITHER = frozenset({"auto", "pro", "flash", "flash-lite"})
-#: The CLI's own configurations that its chat models inherit from. They also reach a model that it replaced
-#: by a newer one, which the name asked for does not.
+_LEVEL_MODEL_PREFIXES = ("gemini-3", "auto-gemini-3", "gemma-4")
+#: Aliases that the CLI resolves to a model of either kind, depending on the account.
+_ALIASES = frozenset({"auto", "pro", "flash", "flash-lite"})
+#: The CLI's base configurations of its chat models. They also match a model that replaced the requested one.
 _BUDGET_FAMILY = "chat-base-2.5"
 _LEVEL_FAMILY = "chat-base-3"
 
@@ -27,20 +26,14 @@ _PREFIX = "POSTHOUSE_GEMINI_THINKING_"
 _Match = Literal["MODEL", "FAMILY"]
 
 
-class BadReasoningLevel(InvalidInput):
-    """The model has no such level; nothing was started."""
-
-    code = "bad_reasoning_level"
-
-
 def overrides() -> list[dict[str, Any]]:
-    """What the home's `modelConfigs.customOverrides` must hold."""
+    """Our entries of the home's `modelConfigs.customOverrides`."""
     return [
         {
             "match": {"model": f"${{{_variable(rung, match)}}}"},
             "modelConfig": {"generateContentConfig": {"thinkingConfig": config}},
         }
-        for rung, config in _rungs()
+        for rung, config in _ladder_configs()
         for match in ("FAMILY", "MODEL")
     ]
 
@@ -52,47 +45,48 @@ def is_ours(override: object) -> bool:
 
 
 def variables(model: str | None, level: int | None) -> dict[str, str]:
-    """The environment with which *model* (None: the CLI's own choice) thinks at *level* (None: as it does).
+    """The environment for *model* (None: the CLI's default) and *level* (None: the model's default).
 
-    Levels count from 1; those above the model's ladder are its highest.
+    Levels count from 1; higher levels are clamped.
 
     Raises:
-        BadReasoningLevel: Level 0 for a model that cannot stop thinking.
+        InvalidInput: Level 0 for a model that cannot disable thinking.
     """
     if level is None:
         return {}
-    if model is None or model in _EITHER:
+    if model is None or model in _ALIASES:
         return {
             _variable(_level(level, model), "FAMILY"): _LEVEL_FAMILY,
             _variable(_budget(level), "FAMILY"): _BUDGET_FAMILY,
         }
-    is_levelled = model.startswith(_LEVELLED)
-    rung = _level(level, model) if is_levelled else _budget(level)
+    takes_level = model.startswith(_LEVEL_MODEL_PREFIXES)
+    rung = _level(level, model) if takes_level else _budget(level)
     return {
-        _variable(rung, "FAMILY"): _LEVEL_FAMILY if is_levelled else _BUDGET_FAMILY,
+        _variable(rung, "FAMILY"): _LEVEL_FAMILY if takes_level else _BUDGET_FAMILY,
         _variable(rung, "MODEL"): model,
     }
 
 
-def _rungs() -> Iterator[tuple[str, dict[str, Any]]]:
+def _ladder_configs() -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((str(budget), {"thinkingBudget": budget}) for budget in (0, *_BUDGETS))
     yield from ((level, {"thinkingLevel": level}) for level in _LEVELS)
 
 
 def _budget(level: int) -> str:
-    return "0" if level == 0 else str(_saturated(_BUDGETS, level))
+    return "0" if level == 0 else str(_clamped(_BUDGETS, level))
 
 
 def _level(level: int, model: str | None) -> str:
     if level == 0:
-        raise BadReasoningLevel(
+        raise InvalidInput(
             f"{model or 'the default model'} cannot think at level 0: "
-            "name a gemini-2.5 model, or use level 1 or more"
+            "name a gemini-2.5 model, or use level 1 or more",
+            code="bad_reasoning_level",
         )
-    return str(_saturated(_LEVELS, level))
+    return str(_clamped(_LEVELS, level))
 
 
-def _saturated(ladder: Sequence[object], level: int) -> object:
+def _clamped(ladder: Sequence[object], level: int) -> object:
     return ladder[min(level, len(ladder)) - 1]
 
 

@@ -1,7 +1,7 @@
-"""Screens that were recorded, with the words that a person read in them: what proves a pack.
+"""Recorded screens with the states that a person assigned: the test data of a pack.
 
-A capture is `NAME.ansi` (what `tmux capture-pane -p -e` printed) and `NAME.meta` (what tmux knew beside it: a
-line of names, a line of values). `expected.json` beside them holds each capture's words.
+A capture is `NAME.ansi` (the output of `tmux capture-pane -p -e`) and `NAME.meta` (tmux metadata: a line of
+names, a line of values). `expected.json` has the expected state of each capture.
 """
 
 import json
@@ -22,27 +22,21 @@ _HEAD = (
 )
 _TITLE = "pane_title"
 
-#: What is read in a capture: `state`, and where there is something to say `outcome`, `error`, `dialog`,
-#: `choices`, `draft`, `resets`, `chat`.
-Words = Mapping[str, Any]
-
-
-class BadCapture(InvalidInput):
-    """A capture can't be read; the message says which and why."""
-
-    code = "bad_capture"
+#: The expected reading of a capture: `state`, and if applicable `outcome`, `error`, `dialog`, `choices`,
+#: `draft`, `resets`, `chat`.
+ExpectedState = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """What tmux knew beside a recorded screen."""
+class CaptureMetadata:
+    """The tmux metadata of a recorded screen."""
 
     title: str
     cursor: tuple[int, int]
     is_dead: bool = False
     columns: int = 0
     rows: int = 0
-    #: Of the CLI; "" when nobody knew.
+    #: The CLI's version; "" if unknown.
     version: str = ""
 
 
@@ -52,7 +46,7 @@ def tools() -> list[str]:
 
 
 def folder_of(tool: str) -> Path:
-    """Where the captures of *tool* lie in the package."""
+    """The package folder with the captures of *tool*."""
     return _package() / tool / "captures"
 
 
@@ -61,11 +55,11 @@ def names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.ansi"))
 
 
-def expected(folder: Path) -> dict[str, Words]:
-    """What a person read in each capture of *folder*; empty when nobody did.
+def expected(folder: Path) -> dict[str, ExpectedState]:
+    """The expected state of each capture in *folder*; empty if there is no `expected.json`.
 
     Raises:
-        BadCapture: The file is no such thing.
+        InvalidInput: The file is invalid.
     """
     path = folder / EXPECTED
     try:
@@ -73,9 +67,9 @@ def expected(folder: Path) -> dict[str, Words]:
     except FileNotFoundError:
         return {}
     except (ValueError, OSError) as error:
-        raise BadCapture(f"{path}: {error}") from error
+        raise _bad_capture(f"{path}: {error}") from error
     if not isinstance(read, dict):
-        raise BadCapture(f"{path}: not an object of captures")
+        raise _bad_capture(f"{path}: not an object of captures")
     return read
 
 
@@ -83,25 +77,25 @@ def screen(folder: Path, name: str) -> Screen:
     """The capture *name* of *folder*.
 
     Raises:
-        BadCapture: It is not there, or not as one is written.
+        InvalidInput: It is missing or malformed.
     """
     try:
         capture = (folder / f"{name}.ansi").read_text(encoding="utf-8", errors="replace")
-        beside = _beside((folder / f"{name}.meta").read_text(encoding="utf-8", errors="replace"))
+        metadata = _parse_meta((folder / f"{name}.meta").read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError, KeyError) as error:
-        raise BadCapture(f"capture {name!r} in {folder}: {error}") from error
-    return screen_of(capture, title=beside.title, cursor=beside.cursor, is_dead=beside.is_dead)
+        raise _bad_capture(f"capture {name!r} in {folder}: {error}") from error
+    return parse_screen(capture, title=metadata.title, cursor=metadata.cursor, is_dead=metadata.is_dead)
 
 
-def screen_of(capture: str, *, title: str, cursor: tuple[int, int] | None, is_dead: bool) -> Screen:
-    """A screen from what `tmux capture-pane -p -e` printed."""
+def parse_screen(capture: str, *, title: str, cursor: tuple[int, int] | None, is_dead: bool) -> Screen:
+    """A screen from the output of `tmux capture-pane -p -e`."""
     rows = rows_of(capture.replace("\r\n", "\n").removesuffix("\n"))
     return Screen(rows=rows, title=title, cursor=cursor, dead=is_dead)
 
 
-def words_of(surface: Surface) -> Words:
-    """What *surface* says, in the words of `expected.json`: only what there is to say."""
-    said: dict[str, Any] = {
+def expected_state(surface: Surface) -> ExpectedState:
+    """*surface* in the format of `expected.json`, without empty values."""
+    values: dict[str, Any] = {
         "state": surface.state,
         "outcome": surface.outcome if surface.outcome != "none" else None,
         "error": surface.error_kind,
@@ -111,42 +105,42 @@ def words_of(surface: Surface) -> Words:
         "resets": surface.resets,
         "chat": surface.chat_diagnostic.error_type if surface.chat_diagnostic else None,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    return {key: value for key, value in values.items() if value is not None}
 
 
-def add(folder: Path, name: str, capture: str, beside: Beside, words: Words) -> None:
-    """Put a capture into *folder*, its words last: until then, a check says that they are missing."""
+def add(folder: Path, name: str, capture: str, metadata: CaptureMetadata, state: ExpectedState) -> None:
+    """Add a capture to *folder*. `expected.json` is written last, so a check reports a partial capture."""
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{name}.ansi", capture.encode(), durable=False)
-    write_whole(folder / f"{name}.meta", _meta(beside).encode(), durable=False)
-    told = {**expected(folder), name: dict(words)}
-    text = json.dumps(told, indent=1, ensure_ascii=False, sort_keys=True)
+    write_whole(folder / f"{name}.meta", _meta(metadata).encode(), durable=False)
+    states = {**expected(folder), name: dict(state)}
+    text = json.dumps(states, indent=1, ensure_ascii=False, sort_keys=True)
     write_whole(folder / EXPECTED, f"{text}\n".encode(), durable=False)
 
 
-def _meta(beside: Beside) -> str:
-    told = asdict(beside)
-    x, y = beside.cursor
-    values = (x, y, 0, 0, beside.title.replace("\n", " "), "", int(beside.is_dead), 0, 0)
+def _meta(metadata: CaptureMetadata) -> str:
+    fields = asdict(metadata)
+    x, y = metadata.cursor
+    values = (x, y, 0, 0, metadata.title.replace("\n", " "), "", int(metadata.is_dead), 0, 0)
     more = ("columns", "rows", "version")
     head = ",".join((_HEAD, *more))
-    return f"{head}\n{','.join(map(str, (*values, *(told[key] for key in more))))}\n"
+    return f"{head}\n{','.join(map(str, (*values, *(fields[key] for key in more))))}\n"
 
 
-def _beside(text: str) -> Beside:
-    """A title may hold commas: the other values are counted from both ends."""
+def _parse_meta(text: str) -> CaptureMetadata:
+    """A title may contain commas, so the other values are counted from both ends."""
     lines = text.splitlines()
     if len(lines) < 2:
-        raise ValueError("its .meta has no line of values")
+        raise ValueError("the .meta file has no line of values")
     head, values = lines[0].split(","), lines[1].split(",")
     before, after = head.index(_TITLE), len(head) - head.index(_TITLE) - 1
     if len(values) < len(head):
-        raise ValueError("its .meta has fewer values than names")
+        raise ValueError("the .meta file has fewer values than names")
     end = len(values) - after
     known = dict(zip(head[:before], values, strict=False)) | dict(
         zip(head[before + 1 :], values[end:], strict=True)
     )
-    return Beside(
+    return CaptureMetadata(
         title=",".join(values[before:end]),
         cursor=(int(known["cursor_x"]), int(known["cursor_y"])),
         is_dead=known["pane_dead"] == "1",
@@ -156,3 +150,7 @@ def _beside(text: str) -> Beside:
 
 def _package() -> Path:
     return Path(posthouse.tools.__file__).parent
+
+
+def _bad_capture(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_capture")

@@ -1,4 +1,4 @@
-"""A pack as a value: the patterns by which one CLI's screens are read, decoded from its TOML file."""
+"""A pack: the patterns that recognise one CLI's screens, decoded from its TOML file."""
 
 import re
 import threading
@@ -14,187 +14,187 @@ from posthouse.support import untrusted_files
 from posthouse.terminal.screen import ErrorKind, Outcome
 
 Pattern = re.Pattern[str]
-#: How a composer is recognised: between two rules; by a bold marker above a status line; by the cursor in it.
+#: How to recognise a composer: between two rules; by a bold marker above a status line; by the cursor in it.
 Shape = Literal["ruled", "status", "cursor"]
-#: Where words stand: below the composer, in the last turn, or in the turn's last row at the margin.
+#: Where to search: below the composer, in the last turn, or in the turn's last row at the margin.
 Region = Literal["footer", "turn", "edge"]
 
 
-#: msgspec works a type out when it is first used, and crashes when two threads do that at once.
-_CONVERTING = threading.Lock()
+#: msgspec analyses a type on first use, and crashes if two threads do so at once.
+_CONVERT_LOCK = threading.Lock()
 
 
 class BadPack(InvalidInput):
-    """A pack's file can't be used; the message says what is wrong in it."""
+    """A pack file is invalid; the message names the defect."""
 
     code = "bad_pack"
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a pack's file. It refuses keys that it does not know: a mistyped one must not be silence."""
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of a pack file. Unknown keys are errors, so that typos are found."""
 
 
-class Title(_Part, frozen=True, kw_only=True):
-    """What the terminal's title says by itself. Patterns are tried at its beginning."""
+class Title(_Table, frozen=True, kw_only=True):
+    """What the terminal title means by itself. Patterns match at its start."""
 
     active: Pattern | None = None
     idle: Pattern | None = None
     asking: Pattern | None = None
-    #: Whether an idle title is enough to say that no turn runs, whatever else is painted.
+    #: Whether an idle title alone means that no turn runs, whatever else is on the screen.
     is_enough: bool = False
 
 
-class Composer(_Part, frozen=True, kw_only=True):
-    """Where a prompt is typed."""
+class Composer(_Table, frozen=True, kw_only=True):
+    """The input field for prompts."""
 
     shape: Shape
-    #: The beginning of its first row.
+    #: The start of its first row.
     marker: Pattern
-    #: How many characters of each row are not text.
+    #: How many leading characters of each row are not text.
     indent: int
     #: `ruled`: the rows above and below it.
     rule: Pattern | None = None
-    #: Where the upper one looks different.
+    #: The upper rule, if it looks different.
     rule_above: Pattern | None = None
-    #: `status`: the row below it, which is missing while no session stands behind the first picture.
+    #: `status`: the row below it, which is missing until the session has started.
     status: Pattern | None = None
-    #: Whether its marker is bold, which tells it from past prompts.
+    #: Whether its marker is bold, unlike those of past prompts.
     is_bold: bool = False
-    #: Beginnings of its first row in which a prompt would do something else, by the word for it.
+    #: Modes in which Enter does not submit a prompt: the start of the first row, by name.
     modes: Mapping[str, Pattern] = {}
-    #: Markers that are a part of what is typed, such as the `!` of a shell command.
+    #: Markers that are part of the typed text, such as the `!` of a shell command.
     spoken: str = ""
-    #: Whether a coloured marker says that a turn runs. It counts only where the title says nothing.
+    #: A marker that, if coloured, means that a turn runs. Used only if the title has no meaning.
     busy_marker: str = ""
-    #: `cursor`: rows that are painted above it before the program behind it is up.
+    #: `cursor`: rows above it before the program is ready.
     rows_before_up: int = 0
-    #: `cursor`: what stands behind the marker while the composer is empty.
+    #: `cursor`: the text after the marker of an empty composer.
     placeholder: Pattern | None = None
-    #: `cursor`: how many columns at the right stay free, by which a broken line is known.
+    #: `cursor`: how many columns at the right stay free; used to detect wrapped lines.
     margin: int = 0
-    #: `cursor`: a row that never stands below it, such as the upper edge of a dialog.
+    #: `cursor`: a row that never occurs below it, such as the upper edge of a dialog.
     never_below: Pattern | None = None
 
 
-class Named(_Part, frozen=True, kw_only=True):
-    """A dialog with a name of its own."""
+class NamedDialog(_Table, frozen=True, kw_only=True):
+    """A dialog with a name."""
 
     name: str
-    #: Searched in its text, on one line.
+    #: Searched in its text, joined to one line.
     words: Pattern
-    #: Whether the title asks for a person while it is open; None: either may be.
+    #: Whether the title asks for user input while it is open; None: either.
     asking: bool | None = None
-    #: How a choice is pressed: by its number, or by moving to it.
+    #: How to select a choice: by its number, or with arrow keys.
     press: Literal["number", "arrows"] = "number"
 
 
-class Dialog(_Part, frozen=True, kw_only=True):
-    """What would eat a prompt: it takes the composer's place."""
+class Dialog(_Table, frozen=True, kw_only=True):
+    """A dialog, which replaces the composer and would swallow a prompt."""
 
     #: The row above it.
     top: Pattern | None = None
-    #: Whether that is the lowest such row: boxes of the conversation stand above it.
+    #: Whether to use the lowest such row: boxes of the conversation may be above it.
     is_lowest: bool = False
     #: A row of the conversation: the dialog is below the last of them.
     outside: Pattern | None = None
-    #: An entry: groups `cursor` (painted only on the selected one), `number`, `label`.
+    #: A choice: groups `cursor` (on the selected one only), `number`, `label`.
     choice: Pattern
-    #: What is painted beside the selected entry.
+    #: The marker of the selected choice.
     cursor: str = ""
-    #: Words that only a dialog has, such as the way out of it; a selected choice says the same.
+    #: Words that only a dialog has, such as its cancel hint. A selected choice identifies a dialog too.
     sign: Pattern
-    #: What stands around its rows, such as a box.
+    #: Characters around its rows, such as a box.
     frame: str = ""
-    names: tuple[Named, ...] = ()
-    #: A row over a menu that says its `name`, where the names above say nothing.
+    names: tuple[NamedDialog, ...] = ()
+    #: A menu's heading with its `name`, used if none of `names` matches.
     heading: Pattern | None = None
     #: The name of any other.
     otherwise: str = "menu"
-    #: The row that ends a screen without a composer when a box stands in its place.
+    #: The last row of a screen where a box replaces the composer.
     bottom: Pattern | None = None
 
 
-class Mark(_Part, frozen=True, kw_only=True):
-    """A row that tells how a turn ended."""
+class OutcomeMark(_Table, frozen=True, kw_only=True):
+    """A row that shows how a turn ended."""
 
     row: Pattern
-    #: `none`: it looks like a mark and says nothing.
+    #: `none`: it looks like a mark but has no meaning.
     outcome: Outcome
     kind: ErrorKind | None = None
-    #: Whether only painted words count, where the row has colours at all: an agent's own words have none.
+    #: Whether only coloured words count, if the row has colours at all: the agent's own text has none.
     is_painted: bool = False
-    #: Whether a row above may know better.
+    #: Whether a mark above overrides it.
     is_weak: bool = False
-    #: Whether no turn runs once it is painted; only success may be said in the middle of one.
+    #: Whether it means that no turn runs; otherwise a success mark may occur during a turn.
     is_final: bool = False
-    #: Whether the rows below, up to an empty one, are looked at with it, on one line.
+    #: Whether to match the rows below too, up to an empty one, joined to one line.
     is_block: bool = False
 
 
-class Turn(_Part, frozen=True, kw_only=True):
+class Turn(_Table, frozen=True, kw_only=True):
     """The conversation above the composer."""
 
-    #: The row with which a turn begins, at the margin: a past prompt.
+    #: The first row of a turn, at the margin: a past prompt.
     begins: Pattern
-    #: Whether its marker is dim, which tells it from the selected entry of a menu.
+    #: Whether its marker is dim, unlike the selected entry of a menu.
     is_dim: bool = False
-    #: Past prompts that began no turn, and after which an older turn is still the last.
+    #: Past prompts that started no turn; the previous turn is still the last.
     local: Pattern | None = None
-    #: Past prompts after which there is no last turn.
+    #: Past prompts that clear the conversation: there is no last turn.
     resets: Pattern | None = None
-    marks: tuple[Mark, ...] = ()
-    #: A message that waits, in the rows right above the composer.
+    marks: tuple[OutcomeMark, ...] = ()
+    #: A queued message, in the rows directly above the composer.
     queued: Pattern | None = None
 
 
-class Sign(_Part, frozen=True, kw_only=True):
-    """Words that mean something wherever a composer stands."""
+class ScreenSign(_Table, frozen=True, kw_only=True):
+    """Words that have a meaning on a screen with a composer."""
 
     words: Pattern
     region: Region
     state: Literal["active", "queued", "blocked", "limited"] | None = None
     #: For `blocked`.
     dialog: str | None = None
-    #: Whether the words (or their group `detail`) are told.
+    #: Whether to report the words (or their group `detail`).
     is_detail: bool = False
-    #: What was seen, for a person.
+    #: The evidence to display.
     evidence: str = ""
     is_painted: bool = False
-    #: As a mark's.
+    #: As in `OutcomeMark`.
     is_block: bool = False
 
 
-class Diagnostic(_Part, frozen=True, kw_only=True):
-    """Words of the last turn after which the conversation can't be relied on. It is searched on one line."""
+class Diagnostic(_Table, frozen=True, kw_only=True):
+    """Words of the last turn that mean a degraded conversation. Searched in one line."""
 
     words: Pattern
     error_type: str
 
 
-class Ending(_Part, frozen=True, kw_only=True):
-    """What a program leaves on the screen when it ends, below everything else."""
+class ExitPattern(_Table, frozen=True, kw_only=True):
+    """What the program prints when it exits, below everything else."""
 
     row: Pattern
 
 
-class Pack(_Part, frozen=True, kw_only=True):
-    """All that is known of one CLI's screens."""
+class Pack(_Table, frozen=True, kw_only=True):
+    """The screens of one CLI and version range."""
 
     tool: str
     name: str
-    #: The versions it is for, from this one on and before that one.
+    #: The supported versions: `since` inclusive, `before` exclusive.
     since: str
     before: str
-    #: The version of which its captures are.
+    #: The version of its captures.
     recorded: str
     title: Title = Title()
     composer: Composer
     dialog: Dialog
     turn: Turn
-    signs: tuple[Sign, ...] = ()
+    signs: tuple[ScreenSign, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    ending: Ending | None = None
-    #: What is painted while the program starts.
+    ending: ExitPattern | None = None
+    #: A row displayed while the program starts.
     banner: Pattern | None = None
 
     @property
@@ -206,7 +206,7 @@ def load(path: Path) -> Pack:
     """The pack in the file *path*.
 
     Raises:
-        BadPack: It is no pack; the message says where.
+        BadPack: The file is invalid; the message names it.
     """
     try:
         return parse(untrusted_files.read_text(path, follow=True))
@@ -215,24 +215,24 @@ def load(path: Path) -> Pack:
 
 
 def parse(text: str) -> Pack:
-    """The pack that *text* holds.
+    """The pack in *text*.
 
     Raises:
-        BadPack: It holds none.
+        BadPack: The text is not a valid pack.
     """
     try:
-        with _CONVERTING:
-            return msgspec.convert(tomllib.loads(text), Pack, dec_hook=_decoded)
+        with _CONVERT_LOCK:
+            return msgspec.convert(tomllib.loads(text), Pack, dec_hook=_decode_pattern)
     except RecursionError:
         raise BadPack("it is nested too deeply") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise BadPack(str(error)) from error
 
 
-def _decoded(wanted: type, value: Any) -> Any:
+def _decode_pattern(wanted: type, value: Any) -> Any:
     if getattr(wanted, "__origin__", wanted) is not re.Pattern or not isinstance(value, str):
         raise NotImplementedError(wanted)
     try:
         return re.compile(value)
     except re.error as error:
-        raise ValueError(f"{value!r} is no pattern: {error}") from error
+        raise ValueError(f"invalid pattern {value!r}: {error}") from error

@@ -1,4 +1,4 @@
-"""One screen, as rows of text and, where somebody asks, of styled cells."""
+"""One screen as rows of text and, on demand, of styled cells."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -7,14 +7,14 @@ from posthouse.terminal.screen import Screen, plain
 from posthouse.tools.cells import Cell, cells
 
 
-class Page:
-    """A screen that is looked at row by row. Reading styles costs more than reading text, so it waits."""
+class ScreenPage:
+    """A screen read row by row. Styles are parsed lazily, since they cost more than text."""
 
     def __init__(self, screen: Screen) -> None:
         self._styled = screen.rows
         self._cells: dict[int, Sequence[Cell]] = {}
         self.cursor = screen.cursor
-        #: Without escapes and without the spaces at their end; a no-break space is none of those.
+        #: Without escapes and trailing spaces; trailing no-break spaces are kept.
         self.rows = [plain(row).rstrip(" ") for row in screen.rows]
 
     @cached_property
@@ -23,7 +23,7 @@ class Page:
 
     @cached_property
     def width(self) -> int:
-        """How many columns the program seems to paint in."""
+        """The number of columns that the program seems to use."""
         return max(map(len, self.rows), default=0)
 
     def cells(self, row: int) -> Sequence[Cell]:
@@ -34,7 +34,7 @@ class Page:
         return found
 
     def colour(self, row: int, column: int) -> str:
-        """The colour of one character; "" for the terminal's own."""
+        """The colour of one character; "" for the default colour."""
         found = self.cells(row)
         return found[column].colour if column < len(found) else ""
 
@@ -42,10 +42,10 @@ class Page:
         return any(cell.colour for cell in self.cells(row))
 
     def text(self, first: int, end: int) -> str:
-        """Rows *first* to *end* on one line: a narrow window breaks them between any two words."""
+        """Rows *first* to *end* as one line, since a narrow window wraps between any two words."""
         return flat(self.rows[first:end])
 
 
 def flat(rows: Sequence[str]) -> str:
-    """*rows* on one line, with one space between words."""
+    """*rows* as one line, with one space between words."""
     return " ".join(" ".join(rows).split())

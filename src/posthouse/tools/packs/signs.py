@@ -1,19 +1,19 @@
-"""Which of a pack's signs a screen with a composer shows."""
+"""Finds a pack's signs on a screen with a composer."""
 
 import re
 from dataclasses import dataclass
 
 from posthouse.tools.packs import turns
-from posthouse.tools.packs.composers import Found
-from posthouse.tools.packs.pack import Sign
-from posthouse.tools.packs.view import View
+from posthouse.tools.packs.composers import ComposerMatch
+from posthouse.tools.packs.pack import ScreenSign
+from posthouse.tools.packs.view import ScreenView
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A sign and the words that showed it."""
+class SignMatch:
+    """A sign and the words that matched it."""
 
-    sign: Sign
+    sign: ScreenSign
     words: str
     match: re.Match[str]
 
@@ -27,39 +27,41 @@ class Seen:
 
     @property
     def resets(self) -> str | None:
-        """When a limit ends, in the CLI's own words."""
+        """When a usage limit ends, as text of the CLI."""
         return self.match.groupdict().get("resets")
 
 
-def look(view: View, composer: Found) -> list[Seen]:
-    """The signs that *view* shows, in the pack's order."""
-    found = (_seen(view, sign, composer) for sign in view.pack.signs)
-    return [seen for seen in found if seen]
+def find(view: ScreenView, composer: ComposerMatch) -> list[SignMatch]:
+    """The signs on *view*, in the pack's order."""
+    found = (_match_sign(view, sign, composer) for sign in view.pack.signs)
+    return [match for match in found if match]
 
 
-def _seen(view: View, sign: Sign, composer: Found) -> Seen | None:
+def _match_sign(view: ScreenView, sign: ScreenSign, composer: ComposerMatch) -> SignMatch | None:
     if sign.region == "footer":
         text = view.page.text(composer.end, len(view.page.rows))
         match = sign.words.search(text)
-        return Seen(sign, match[0], match) if match else None
-    return _seen_in_turn(view, sign)
+        return SignMatch(sign, match[0], match) if match else None
+    return _match_in_turn(view, sign)
 
 
-def _seen_in_turn(view: View, sign: Sign) -> Seen | None:
+def _match_in_turn(view: ScreenView, sign: ScreenSign) -> SignMatch | None:
     rows = view.page.rows
     for row in range(view.end - 1, view.turn - 1, -1):
         if not rows[row]:
             continue
-        match = turns.said(view.page, row, sign.words, is_painted=sign.is_painted, is_block=sign.is_block)
+        match = turns.match_row(
+            view.page, row, sign.words, is_painted=sign.is_painted, is_block=sign.is_block
+        )
         if match:
-            return Seen(sign, match.string.strip(), match)
+            return SignMatch(sign, match.string.strip(), match)
         if sign.region == "edge" and not rows[row][0].isspace():
             return None
     return None
 
 
-def is_queued(view: View) -> bool:
-    """Whether a message waits, right above the composer."""
+def is_queued(view: ScreenView) -> bool:
+    """Whether a queued message is directly above the composer."""
     queued, rows = view.pack.turn.queued, view.page.rows
     for row in range(view.end - 1, -1, -1):
         if queued is None or not rows[row] or not rows[row][0].isspace():

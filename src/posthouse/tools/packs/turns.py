@@ -1,4 +1,4 @@
-"""The conversation above the composer: where its last turn begins, and how that ended."""
+"""The conversation above the composer: its last turn and that turn's outcome."""
 
 import itertools
 import re
@@ -6,54 +6,54 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from posthouse.terminal.screen import ErrorKind, Outcome
-from posthouse.tools.packs.pack import Mark, Pattern, Turn
-from posthouse.tools.packs.page import Page
+from posthouse.tools.packs.pack import OutcomeMark, Pattern, Turn
+from posthouse.tools.packs.page import ScreenPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a turn ended."""
+class ScreenOutcome:
+    """The outcome of a turn, as the screen shows it."""
 
     outcome: Outcome
     kind: ErrorKind | None = None
-    #: The row that says so.
+    #: The row that shows it.
     words: str = ""
 
 
-NOT_TOLD = Ended(outcome="none")
+NO_OUTCOME = ScreenOutcome(outcome="none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A past prompt and all that stands below it."""
+    """A past prompt and the rows below it."""
 
     first: int
     end: int
 
 
-def blocks(page: Page, pack: Turn, *, end: int) -> list[Block]:
-    """The turns in the rows above *end*, newest first; what stands above the first prompt is one too."""
+def blocks(page: ScreenPage, pack: Turn, *, end: int) -> list[Block]:
+    """The turns in the rows above *end*, newest first; the rows above the first prompt count as one."""
     starts = [row for row in range(end) if _begins(page, pack, row)]
     edges = [*([] if starts[:1] == [0] else [0]), *starts, end]
     found = [Block(first=first, end=last) for first, last in itertools.pairwise(edges)]
     return found[::-1]
 
 
-def last_turn_row(page: Page, pack: Turn, *, end: int) -> int:
+def last_turn_row(page: ScreenPage, pack: Turn, *, end: int) -> int:
     """The row below the last prompt above *end*."""
     prompts = (row for row in range(end - 1, -1, -1) if _begins(page, pack, row))
     prompt = next(prompts, None)
     return 0 if prompt is None else prompt + 1
 
 
-def _begins(page: Page, pack: Turn, row: int) -> bool:
+def _begins(page: ScreenPage, pack: Turn, row: int) -> bool:
     if not pack.begins.match(page.rows[row]):
         return False
     return not pack.is_dim or page.cells(row)[0].is_dim
 
 
-def is_over(page: Page, pack: Turn, *, end: int) -> bool:
-    """Whether a mark says that no turn runs, whatever stands in the composer's place."""
+def is_over(page: ScreenPage, pack: Turn, *, end: int) -> bool:
+    """Whether a mark shows that no turn runs, whatever replaces the composer."""
     last = blocks(page, pack, end=end)[0]
     if pack.local and pack.local.match(page.rows[last.first]):
         return True
@@ -64,45 +64,47 @@ def is_over(page: Page, pack: Turn, *, end: int) -> bool:
     return mark.is_weak or mark.is_final or mark.outcome != "success"
 
 
-def ended(page: Page, pack: Turn, *, end: int) -> Ended:
-    """How the last turn above row *end* ended, as far as its rows tell."""
+def last_outcome(page: ScreenPage, pack: Turn, *, end: int) -> ScreenOutcome:
+    """The outcome of the last turn above row *end*, if its rows show it."""
     for block in blocks(page, pack, end=end):
-        told = _told(page, pack, block)
+        result = _block_outcome(page, pack, block)
         prompt = page.rows[block.first]
-        if told.outcome != "none" or (pack.resets and pack.resets.match(prompt)):
-            return told
+        if result.outcome != "none" or (pack.resets and pack.resets.match(prompt)):
+            return result
         if not (pack.local and pack.local.match(prompt)):
             break
-    return NOT_TOLD
+    return NO_OUTCOME
 
 
-def _told(page: Page, pack: Turn, block: Block) -> Ended:
-    weak = NOT_TOLD
+def _block_outcome(page: ScreenPage, pack: Turn, block: Block) -> ScreenOutcome:
+    weak = NO_OUTCOME
     for mark, words in _marks(page, pack, block):
-        found = Ended(outcome=mark.outcome, kind=mark.kind, words=words)
+        found = ScreenOutcome(outcome=mark.outcome, kind=mark.kind, words=words)
         if not mark.is_weak:
             return found
-        weak = found if weak is NOT_TOLD else weak
+        weak = found if weak is NO_OUTCOME else weak
     return weak
 
 
-def _marks(page: Page, pack: Turn, block: Block) -> Iterator[tuple[Mark, str]]:
+def _marks(page: ScreenPage, pack: Turn, block: Block) -> Iterator[tuple[OutcomeMark, str]]:
     """The marks in *block*, lowest first."""
     for row in range(block.end - 1, block.first - 1, -1):
         if not page.rows[row]:
             continue
         for mark in pack.marks:
-            if match := said(page, row, mark.row, is_painted=mark.is_painted, is_block=mark.is_block):
+            if match := match_row(page, row, mark.row, is_painted=mark.is_painted, is_block=mark.is_block):
                 if mark.outcome != "none":
                     yield mark, match.string.strip()
                 break
 
 
-def said(page: Page, row: int, pattern: Pattern, *, is_painted: bool, is_block: bool) -> re.Match[str] | None:
-    """What *pattern* matches at the beginning of *row*; *is_painted*: in a colour, where the row has any.
+def match_row(
+    page: ScreenPage, row: int, pattern: Pattern, *, is_painted: bool, is_block: bool
+) -> re.Match[str] | None:
+    """The match of *pattern* at the start of *row*.
 
-    The words that are looked at are the group `words`, or all that the pattern matched. *is_block*: the rows
-    below belong to it, up to an empty one.
+    *is_block*: also match the rows below, up to an empty one.
+    *is_painted*: the group `words`, or else the whole match, must be coloured if the row has any colours.
     """
     match = pattern.match(_block(page, row) if is_block else page.rows[row])
     if match is None or not is_painted or not page.has_colour(row):
@@ -111,6 +113,6 @@ def said(page: Page, row: int, pattern: Pattern, *, is_painted: bool, is_block: 
     return match if page.colour(row, column) else None
 
 
-def _block(page: Page, row: int) -> str:
+def _block(page: ScreenPage, row: int) -> str:
     end = next((below for below in range(row, len(page.rows)) if not page.rows[below]), len(page.rows))
     return page.text(row, end)

@@ -1,5 +1,5 @@
-"""An agent CLI of our own that does what its prompt says: for tests, and for a first look.
+"""A scripted agent CLI that follows directives in its prompt: for tests and demos.
 
-`program.py` is the program (standard library only, `-I -S`); `profile.py` is what drives it. The
-program owns its conversations, settings and truth log under its home; callers own the home.
+`program.py` is the program (standard library only, `-I -S`); `profile.py` is its `Tool` adapter. The
+program owns its conversations, settings and truth log in its home; callers own the home.
 """

@@ -1,15 +1,15 @@
-"""One run of the scripted agent: what both modes are given."""
+"""One run of the scripted agent, shared by both modes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from posthouse.tools.scripted.arguments import Arguments
-from posthouse.tools.scripted.hooks import Hooks
+from posthouse.tools.scripted.hooks import HookRunner
 from posthouse.tools.scripted.personas import Persona
-from posthouse.tools.scripted.signals import Signals
+from posthouse.tools.scripted.signals import SignalQueue
 from posthouse.tools.scripted.transcript import Transcript
-from posthouse.tools.scripted.truth import Truth
+from posthouse.tools.scripted.truth import TruthWriter
 
 HOME_VARIABLE = "POSTHOUSE_SCRIPTED_HOME"
 TRUTH_VARIABLE = "POSTHOUSE_SCRIPTED_TRUTH"
@@ -23,8 +23,8 @@ class NoConversation(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
-    """The home, the wishes of the command line, and the parts of the machine it may use."""
+class AgentRun:
+    """The home, the command line, and the services of one run."""
 
     arguments: Arguments
     home: Path
@@ -32,19 +32,19 @@ class Agent:
     environment: Mapping[str, str]
     persona: Persona
     settings: Mapping[str, object]
-    truth: Truth
-    hooks: Hooks
-    signals: Signals
+    truth: TruthWriter
+    hooks: HookRunner
+    signals: SignalQueue
 
     @property
     def model(self) -> str:
         return self.arguments.model or DEFAULT_MODEL
 
     def conversation(self) -> Transcript:
-        """The conversation the command line asks for; a new one unless it names another.
+        """The conversation that the command line names; a new one if it names none.
 
         Raises:
-            NoConversation: It names one that is not there.
+            NoConversation: The named conversation does not exist.
         """
         found = None
         if self.arguments.resume is not None:

@@ -1,6 +1,6 @@
-"""What each real CLI looks like, as far as a reader of its screen depends on it. Data only.
+"""The screen appearance of each real CLI, as far as screen reading depends on it. Data only.
 
-Templates know `{folder}` (the working directory's name), `{path}`, `{model}` and `{spinner}`.
+Template fields: `{folder}` (the working directory's name), `{path}`, `{model}` and `{spinner}`.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ BRAILLE: Final = "⠂⠐"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """The stable marks of one CLI's screen."""
+class Appearance:
+    """The stable screen elements of one CLI."""
 
-    #: Begins the composer; what was submitted earlier begins with `past_marker`.
+    #: The start of the composer; `past_marker` is the start of a past prompt.
     marker: str
     past_marker: str
     #: The full-width rows above and below the composer, by their character; "" for none.
     rule_above: str
     rule_below: str
-    #: What was submitted stands between the same rows.
+    #: Whether past prompts are between the same rows.
     frames_past: bool = False
     #: Shown dim in an empty composer.
     placeholder: str
@@ -28,7 +28,7 @@ class Look:
     idle_title: str
     active_title: str
     blocked_title: str
-    #: Begins an answer, what a tool gave, and the selected choice of a dialog.
+    #: The start of an answer, of a tool's output, and of the selected choice of a dialog.
     answer_marker: str
     result_marker: str
     selector: str
@@ -37,14 +37,14 @@ class Look:
     done: str
     interrupted: str
     error: str
-    #: Rows below the composer. `status` is only there when the program is really ready.
+    #: Rows below the composer. `status` is displayed only once the program is ready.
     idle_footer: str
     active_footer: str
     status: str
     dialog_footer: str
 
 
-PLAIN: Final = Look(
+PLAIN: Final = Appearance(
     marker=f"❯{NBSP}",
     past_marker="❯ ",
     rule_above="─",
@@ -67,7 +67,7 @@ PLAIN: Final = Look(
     dialog_footer=" Esc to cancel · Enter to confirm",
 )
 
-CODEX: Final = Look(
+CODEX: Final = Appearance(
     marker="› ",
     past_marker="› ",
     rule_above="",
@@ -90,7 +90,7 @@ CODEX: Final = Look(
     dialog_footer="  Press enter to confirm or esc to cancel",
 )
 
-GEMINI: Final = Look(
+GEMINI: Final = Appearance(
     marker=" > ",
     past_marker=" > ",
     rule_above="▄",

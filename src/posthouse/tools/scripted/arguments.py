@@ -1,4 +1,4 @@
-"""The scripted agent's command line: Claude's, as far as we drive it. Pure."""
+"""The scripted agent's command line: the subset of Claude's that we use. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _FORMATS = ("text", "json", "stream-json")
 
 
 class BadArguments(ValueError):
-    """The command line can't be understood; the message says which word."""
+    """The command line is invalid; the message names the argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def parse(words: Sequence[str]) -> Arguments:
     """Read *words* (without the program's own name).
 
     Raises:
-        BadArguments: An option is unknown, misses its value or has a wrong one.
+        BadArguments: An option is unknown, misses its value or has an invalid one.
     """
     found: dict[str, Any] = {}
     waiting = list(words)
@@ -66,10 +66,10 @@ def parse(words: Sequence[str]) -> Arguments:
             raise BadArguments(f"error: unknown option '{word}'")
         else:
             found["prompt"] = word
-    return _checked(Arguments(**found))
+    return _validated(Arguments(**found))
 
 
-def _checked(parsed: Arguments) -> Arguments:
+def _validated(parsed: Arguments) -> Arguments:
     if parsed.output_format not in _FORMATS:
         raise BadArguments(f"error: --output-format is one of {', '.join(_FORMATS)}")
     if parsed.headless and parsed.output_format == "stream-json" and not parsed.verbose:

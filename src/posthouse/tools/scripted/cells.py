@@ -1,11 +1,11 @@
-"""Text in terminal cells: how wide it is, and where it breaks. Pure."""
+"""Width and wrapping of text in terminal cells. Pure."""
 
 import re
 import unicodedata
 
 
 def width(text: str) -> int:
-    """The cells that *text* takes."""
+    """The number of cells of *text*."""
     return len(text) if text.isascii() else sum(_width(character) for character in text)
 
 
@@ -15,7 +15,7 @@ def wrap(text: str, columns: int) -> list[str]:
 
 
 def wrap_words(text: str, columns: int) -> list[str]:
-    """As `wrap`, but breaking at spaces where there are any; a space at a break goes."""
+    """As `wrap`, but at spaces if there are any; a space at a break is dropped."""
     rows = []
     for line in text.split("\n"):
         row = ""
@@ -30,7 +30,7 @@ def wrap_words(text: str, columns: int) -> list[str]:
 
 
 def _words(line: str) -> list[str]:
-    """*line* in pieces that end before a space that follows a word."""
+    """*line* split before each space that follows a word."""
     return re.findall(r" *[^ ]+| +\Z", line)
 
 

@@ -1,4 +1,4 @@
-"""The line a person writes in: its text, its cursor, and what Enter does to it."""
+"""The composer: its text, its cursor, and the effect of Enter."""
 
 import re
 import unicodedata
@@ -7,8 +7,8 @@ from typing import Literal
 
 from posthouse.tools.scripted.personas import Persona
 
-#: What each of these does with the text that was in the composer is up to the program.
-EnterMeans = Literal["nothing", "newline", "submit"]
+#: The caller applies the effect to the composer's text.
+EnterEffect = Literal["nothing", "newline", "submit"]
 
 _COMMAND = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|\Z)")
 _COMMANDS = frozenset({"clear", "new", "compact", "exit", "quit"})
@@ -16,7 +16,7 @@ _ZERO_WIDTH = dict.fromkeys(map(ord, "\u200b\u200c\u2060\ufeff"))
 
 
 class Composer:
-    """A draft. Big pastes stand in it as a short placeholder and are put back when it is taken."""
+    """A draft. Large pastes are shown as a placeholder and expanded on submission."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -24,7 +24,7 @@ class Composer:
         self._pastes: dict[str, str] = {}
 
     def set(self, text: str, *, cursor: int | None = None) -> None:
-        """Replace the draft; the cursor goes to its end unless told."""
+        """Replace the draft. The default cursor position is its end."""
         self.text, self._pastes = text, {}
         self.cursor = len(text) if cursor is None else cursor
 
@@ -33,7 +33,7 @@ class Composer:
         self.cursor += len(text)
 
     def paste(self, text: str, persona: Persona) -> None:
-        """Insert what was pasted, as *persona* keeps and shows it."""
+        """Insert a paste, in the form that *persona* keeps and shows."""
         if persona.tab_spaces is not None:
             text = text.replace("\t", " " * persona.tab_spaces)
         lines = text.count("\n")
@@ -45,14 +45,14 @@ class Composer:
         self.insert(label)
 
     def content(self) -> str:
-        """The draft with its pastes in full."""
+        """The draft with its pastes expanded."""
         text = self.text
         for label, pasted in self._pastes.items():
             text = text.replace(label, pasted, 1)
         return text
 
     def edit(self, key: str) -> None:
-        """Obey an editing key; any other changes nothing."""
+        """Apply an editing key; other keys change nothing."""
         before, after = self.text[: self.cursor], self.text[self.cursor :]
         if key == "Backspace":
             self.text, self.cursor = before[:-1] + after, max(0, self.cursor - 1)
@@ -70,10 +70,10 @@ class Composer:
             self.cursor = len(self.text) if line < 0 else self.cursor + line
 
 
-def enter_means(
+def enter_effect(
     text: str, persona: Persona, *, since_paste_seconds: float, since_burst_seconds: float
-) -> EnterMeans:
-    """What Enter does now. A burst is typed text that came faster than a person types."""
+) -> EnterEffect:
+    """The effect of Enter now. A burst is text that arrived faster than typing."""
     if min(since_paste_seconds, since_burst_seconds) < persona.enter_lost_seconds:
         return "nothing"
     if since_burst_seconds < persona.enter_breaks_line_seconds:
@@ -106,8 +106,8 @@ class UnknownCommand:
 Submission = Prompt | Shell | Command | UnknownCommand
 
 
-def submission(text: str, persona: Persona) -> Submission:
-    """What *persona* takes a submitted draft for."""
+def parse_submission(text: str, persona: Persona) -> Submission:
+    """A submitted draft as *persona* interprets it."""
     bare = text.lstrip() if persona.bang == "shell even after spaces" else text
     if persona.bang != "prompt" and bare.startswith("!"):
         return Shell(bare[1:].strip())

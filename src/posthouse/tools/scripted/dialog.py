@@ -1,4 +1,4 @@
-"""A question with numbered choices that takes the composer's place."""
+"""A dialog with numbered choices that replaces the composer."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialog:
-    """What is asked, and which choice is marked."""
+    """The text, the choices and the selected choice."""
 
     kind: Literal["permission", "trust", "question"]
     lines: tuple[str, ...]
@@ -16,13 +16,13 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The chosen number, from 0; None for Escape."""
+    """The chosen index, from 0; None for Escape."""
 
     choice: int | None
 
 
 def press(dialog: Dialog, key: str) -> Dialog | Answer:
-    """The dialog after *key*, or its answer. Other keys are eaten."""
+    """The dialog after *key*, or its answer. Other keys are ignored."""
     last = len(dialog.choices) - 1
     if key in ("Escape", "Ctrl-C"):
         return Answer(None)

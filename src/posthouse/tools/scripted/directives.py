@@ -1,7 +1,7 @@
-"""What a prompt tells the scripted agent to do. Pure.
+"""Parses the directives in a prompt for the scripted agent. Pure.
 
-A directive stands in double brackets, anywhere in the prompt: `[[wait 2]] [[say done]]`. They are
-carried out in order; the text around them is only talk.
+A directive is in double brackets, anywhere in the prompt: `[[wait 2]] [[say done]]`. Directives run in
+order; the text around them is ignored.
 
     say TEXT                      wait SECONDS
     stream N words every SECONDS  think TEXT
@@ -11,12 +11,12 @@ carried out in order; the text around them is only talk.
     fail 400|overloaded|context   end with that error
     fail limit SECONDS            end at a usage limit that lasts so long
     retry N                       N failed attempts before going on
-    crash [CODE|SIGNAL]           die at once (SIGKILL unless told)
-    ignore signals                from here on, only SIGKILL helps
-    spawn SECONDS                 leave a process running behind
+    crash [CODE|SIGNAL]           die at once (default: SIGKILL)
+    ignore signals                from here on, only SIGKILL ends it
+    spawn SECONDS                 leave a process running
     recall · role · cwd           earlier prompts, the role, the working directory
     repeat N                      the last N lines of the prompt, as they stand
-    env NAME · secret NAME        its value; whether it is set, by the start of its SHA-256
+    env NAME · secret NAME        its value; whether it is set, and the start of its SHA-256
     stderr TEXT
 """
 
@@ -62,7 +62,7 @@ class Stream:
 @dataclass(frozen=True, slots=True)
 class UseTool:
     command: str
-    #: A person must allow it first.
+    #: The user must allow it first.
     needs_permission: bool = False
 
 
@@ -101,8 +101,8 @@ class Spawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """Answer with something the agent knows."""
+class Describe:
+    """Answer with a fact about the run."""
 
     topic: Topic
 
@@ -119,13 +119,13 @@ class Env:
 
 
 @dataclass(frozen=True, slots=True)
-class Complain:
+class WriteStderr:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
-    """A directive that can't be carried out; the answer says why."""
+class InvalidDirective:
+    """An invalid directive; *text* is the error message in the answer."""
 
     text: str
 
@@ -142,11 +142,11 @@ Step = (
     | Crash
     | IgnoreSignals
     | Spawn
-    | Tell
+    | Describe
     | Repeat
     | Env
-    | Complain
-    | Mistake
+    | WriteStderr
+    | InvalidDirective
 )
 
 
@@ -155,7 +155,10 @@ def parse(prompt: str) -> tuple[Step, ...]:
     found = [match.group(1).strip() for match in _DIRECTIVE.finditer(prompt)]
     steps = tuple(_step(text) for text in found[:_MAX_STEPS])
     if len(found) > _MAX_STEPS:
-        return (*steps, Mistake(f"only the first {_MAX_STEPS} directives of a prompt are carried out"))
+        return (
+            *steps,
+            InvalidDirective(f"only the first {_MAX_STEPS} directives of a prompt are carried out"),
+        )
     return steps
 
 
@@ -163,11 +166,11 @@ def _step(text: str) -> Step:
     word, _, argument = text.partition(" ")
     reader = _READERS.get(word)
     if reader is None:
-        return Mistake(f"unknown directive [[{text}]]; there is {', '.join(sorted(_READERS))}")
+        return InvalidDirective(f"unknown directive [[{text}]]; there is {', '.join(sorted(_READERS))}")
     try:
         return reader(argument.strip())
     except ValueError as error:
-        return Mistake(f"can't follow [[{text}]]: {error}")
+        return InvalidDirective(f"can't follow [[{text}]]: {error}")
 
 
 def _text(text: str) -> str:
@@ -249,11 +252,11 @@ _READERS: dict[str, Callable[[str], Step]] = {
     "crash": _crash,
     "ignore": _ignore,
     "spawn": lambda text: Spawn(_seconds(text)),
-    "recall": lambda _: Tell("recall"),
-    "role": lambda _: Tell("role"),
-    "cwd": lambda _: Tell("cwd"),
+    "recall": lambda _: Describe("recall"),
+    "role": lambda _: Describe("role"),
+    "cwd": lambda _: Describe("cwd"),
     "repeat": _repeat,
     "env": lambda text: Env(_text(text), hashed=False),
     "secret": lambda text: Env(_text(text), hashed=True),
-    "stderr": lambda text: Complain(_text(text)),
+    "stderr": lambda text: WriteStderr(_text(text)),
 }

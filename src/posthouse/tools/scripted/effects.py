@@ -1,4 +1,4 @@
-"""What the scripted agent does to the machine: run a command, leave a process behind, die."""
+"""Side effects of the scripted agent: run a command, spawn a process, crash."""
 
 import os
 import signal
@@ -11,13 +11,13 @@ _MAX_OUTPUT_BYTES = 256 * 1024
 
 
 class Command:
-    """A shell command that runs beside the agent, in its process group."""
+    """A shell command that runs concurrently with the agent, in its process group."""
 
     def __init__(self, command: str) -> None:
         import subprocess  # slow to load, and most turns run nothing
         import tempfile
 
-        # A file, not a pipe: nobody has to read while it runs. Closed by `close`.
+        # A file, not a pipe: needs no reader while it runs. Closed by `close`.
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", command],
@@ -31,12 +31,12 @@ class Command:
         return self._process.poll()
 
     def output(self) -> str:
-        """What it has written so far, up to a bound."""
+        """Its output so far, up to a limit."""
         content = os.pread(self._output.fileno(), _MAX_OUTPUT_BYTES, 0)
         return content.decode(errors="replace").rstrip("\n")
 
     def close(self) -> None:
-        """End it if it still runs, and free what it held."""
+        """Kill it if it still runs, and release its resources."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -44,14 +44,14 @@ class Command:
 
 
 def resets_in(seconds: float) -> str:
-    """How a CLI says when a usage limit ends that lasts for *seconds*."""
+    """The text with which a CLI announces the end of a usage limit of *seconds*."""
     from datetime import timedelta
 
     return f" · resets {clock.iso_seconds(clock.now() + timedelta(seconds=seconds))}"
 
 
 def spawn(seconds: float) -> int:
-    """Leave a process of this group running for *seconds*; returns its pid."""
+    """Start a process of this group that runs for *seconds*; returns its pid."""
     import subprocess
 
     process = subprocess.Popen(
@@ -64,7 +64,7 @@ def spawn(seconds: float) -> int:
 
 
 def crash(order: Crash) -> NoReturn:
-    """Die without a word."""
+    """Exit or kill this process without cleanup."""
     if isinstance(order.how, str) and order.how in signal.Signals.__members__:
         number = signal.Signals[order.how]
         if number not in (signal.SIGKILL, signal.SIGSTOP):

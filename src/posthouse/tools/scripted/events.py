@@ -1,4 +1,4 @@
-"""The scripted agent's headless stream: it speaks Claude's."""
+"""The scripted agent's headless stream: the same format as Claude's."""
 
 from posthouse.tools.claude.events import PROVIDER, decode, session_id
 

@@ -1,4 +1,4 @@
-"""One headless turn: a prompt in, Claude's event stream out."""
+"""One headless turn: reads a prompt, writes Claude's event stream."""
 
 import json
 import os
@@ -10,11 +10,10 @@ from typing import Any
 
 from posthouse import __version__
 from posthouse.tools.scripted import effects, stream
-from posthouse.tools.scripted.agent import Agent, NoConversation
+from posthouse.tools.scripted.agent import AgentRun, NoConversation
 from posthouse.tools.scripted.conversation import Conversation, Outcome
 from posthouse.tools.scripted.directives import (
     Ask,
-    Complain,
     Crash,
     Fail,
     IgnoreSignals,
@@ -24,14 +23,15 @@ from posthouse.tools.scripted.directives import (
     Think,
     UseTool,
     Wait,
+    WriteStderr,
 )
-from posthouse.tools.scripted.script import Move, moves
-from posthouse.tools.scripted.stream import Ending
+from posthouse.tools.scripted.script import Action, plan_actions
+from posthouse.tools.scripted.stream import HeadlessResult
 
 _MAX_PROMPT_BYTES = 16 * 1024 * 1024
 _POLL_SECONDS = 0.02
 _RETRY_SECONDS = 0.05
-_ABORTED = Ending(
+_ABORTED = HeadlessResult(
     subtype="error_during_execution",
     is_error=True,
     terminal_reason="aborted_streaming",
@@ -40,19 +40,19 @@ _ABORTED = Ending(
 
 
 class _Interrupted(Exception):
-    """SIGINT came: say so and end in good order."""
+    """SIGINT received: report it and end normally."""
 
 
 class _Terminated(Exception):
-    """SIGTERM or SIGHUP came: end without a word."""
+    """SIGTERM or SIGHUP received: exit without output."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
 
 
-def run(agent: Agent) -> int:
-    """Carry out the one prompt of this process; returns the exit code."""
+def run(agent: AgentRun) -> int:
+    """Run the prompt of this process; returns the exit code."""
     prompt = agent.arguments.prompt
     if prompt is None:
         prompt = sys.stdin.buffer.read(_MAX_PROMPT_BYTES).decode(errors="replace")
@@ -60,27 +60,27 @@ def run(agent: Agent) -> int:
         sys.stderr.write("Error: Input must be provided either through stdin or as a prompt argument\n")
         return 1
     try:
-        conversation = Conversation(agent, agent.conversation(), _at_once)
+        conversation = Conversation(agent, agent.conversation(), _run_now)
     except NoConversation as error:
         return _refuse(agent, str(error))
     return _Turn(agent, conversation, prompt).run()
 
 
-def _at_once(_seconds: float, action: Callable[[], None]) -> None:
-    """A headless turn ends too soon to lag behind it."""
+def _run_now(_seconds: float, action: Callable[[], None]) -> None:
+    """Headless turns have no lag: the process ends with the turn."""
     action()
 
 
-def _refuse(agent: Agent, why: str) -> int:
-    ending = Ending(subtype="error_during_execution", is_error=True, errors=(why,), exit_code=1)
+def _refuse(agent: AgentRun, reason: str) -> int:
+    ending = HeadlessResult(subtype="error_during_execution", is_error=True, errors=(reason,), exit_code=1)
     record = stream.result(ending, answer="", prompt="", duration_ms=0, denials=())
     _write(agent, record | {"session_id": agent.arguments.resume, "num_turns": 0})
-    sys.stderr.write(why + "\n")
+    sys.stderr.write(reason + "\n")
     return ending.exit_code
 
 
-def _write(agent: Agent, record: Mapping[str, Any]) -> None:
-    """Print *record* as far as the chosen output format shows it. One write per line."""
+def _write(agent: AgentRun, record: Mapping[str, Any]) -> None:
+    """Print *record* in the chosen output format. One write per line."""
     form = agent.arguments.output_format
     if form != "stream-json" and record["type"] != "result":
         return
@@ -91,20 +91,20 @@ def _write(agent: Agent, record: Mapping[str, Any]) -> None:
 
 
 class _Turn:
-    """The turn in progress: what has been said so far, and how it will end."""
+    """The turn in progress: its answer so far, and its result."""
 
-    def __init__(self, agent: Agent, conversation: Conversation, prompt: str) -> None:
+    def __init__(self, agent: AgentRun, conversation: Conversation, prompt: str) -> None:
         self._agent = agent
         self._conversation = conversation
         self._prompt = prompt
         self._answer = ""
-        self._ending = Ending()
+        self._ending = HeadlessResult()
         self._denials: list[Mapping[str, Any]] = []
         self._started = time.monotonic()
         self._handlers: dict[type, Callable[[Any], None]] = {
             Say: self._say,
             Think: self._think,
-            Wait: lambda move: self._pause(move.seconds),
+            Wait: lambda action: self._pause(action.seconds),
             UseTool: self._use_tool,
             Ask: self._ask,
             Fail: self._fail,
@@ -112,37 +112,37 @@ class _Turn:
             Crash: self._crash,
             IgnoreSignals: lambda _: self._agent.signals.ignore(),
             Spawn: self._spawn,
-            Complain: self._complain,
+            WriteStderr: self._write_stderr,
         }
 
     def run(self) -> int:
-        plan = moves(self._prompt, self._conversation.knowledge())
+        plan = plan_actions(self._prompt, self._conversation.script_context())
         self._begin()
         try:
-            for move in plan:
-                self._make(move)
-            self._obey_signals()
+            for action in plan:
+                self._perform(action)
+            self._handle_signals()
         except _Interrupted:
             self._emit(stream.user({"type": "text", "text": "[Request interrupted by user]"}))
             self._ending = _ABORTED
-        except _Terminated as ended:
-            self._agent.truth.write("exit", code=128 + ended.number)
-            return 128 + ended.number
+        except _Terminated as terminated:
+            self._agent.truth.write("exit", code=128 + terminated.number)
+            return 128 + terminated.number
         return self._end()
 
     def _begin(self) -> None:
         agent, arguments = self._agent, self._agent.arguments
-        self._conversation.took(self._prompt)
+        self._conversation.record_prompt(self._prompt)
         mode = "bypassPermissions" if arguments.allows_everything else "default"
-        where = str(agent.working_directory)
-        self._emit(stream.init(self._conversation.session_id, agent.model, where, __version__, mode))
+        folder = str(agent.working_directory)
+        self._emit(stream.init(self._conversation.session_id, agent.model, folder, __version__, mode))
 
     def _end(self) -> int:
         ending, answer = self._ending, self._answer
         outcome: Outcome = "error" if ending.is_error else "success"
         if ending is _ABORTED:
             outcome = "interrupted"
-        self._conversation.ended(outcome, answer)
+        self._conversation.record_outcome(outcome, answer)
         elapsed = int((time.monotonic() - self._started) * 1000)
         self._emit(
             stream.result(
@@ -153,24 +153,24 @@ class _Turn:
         self._agent.truth.write("exit", code=ending.exit_code)
         return ending.exit_code
 
-    def _make(self, move: Move) -> None:
-        self._obey_signals()
-        self._handlers[type(move)](move)
+    def _perform(self, action: Action) -> None:
+        self._handle_signals()
+        self._handlers[type(action)](action)
 
-    def _say(self, move: Say) -> None:
-        self._answer += move.text
-        self._emit(stream.assistant(self._agent.model, {"type": "text", "text": move.text.strip()}))
+    def _say(self, action: Say) -> None:
+        self._answer += action.text
+        self._emit(stream.assistant(self._agent.model, {"type": "text", "text": action.text.strip()}))
 
-    def _think(self, move: Think) -> None:
-        block = {"type": "thinking", "thinking": move.text, "signature": "scripted"}
+    def _think(self, action: Think) -> None:
+        block = {"type": "thinking", "thinking": action.text, "signature": "scripted"}
         self._emit(stream.assistant(self._agent.model, block))
 
-    def _use_tool(self, move: UseTool) -> None:
-        action_id, arguments = self._request("Bash", {"command": move.command})
-        if move.needs_permission:
-            self._deny("Bash", action_id, arguments, f"permission to run {move.command!r} was not given")
+    def _use_tool(self, action: UseTool) -> None:
+        action_id, arguments = self._request("Bash", {"command": action.command})
+        if action.needs_permission:
+            self._deny("Bash", action_id, arguments, f"permission to run {action.command!r} was not given")
             return
-        command = effects.Command(move.command)
+        command = effects.Command(action.command)
         try:
             while command.exit_code() is None:
                 self._pause(_POLL_SECONDS)
@@ -179,12 +179,12 @@ class _Turn:
             command.close()
         self._emit(stream.user(stream.tool_result(action_id, output, is_error=failed)))
 
-    def _ask(self, move: Ask) -> None:
-        """Nobody is there to answer: as the real CLI, note the refusal and leave the question."""
-        asked = {"question": move.question, "options": list(move.choices)}
+    def _ask(self, action: Ask) -> None:
+        """No user is present: as the real CLI, record a denial and print the question."""
+        asked = {"question": action.question, "options": list(action.choices)}
         action_id, arguments = self._request("AskUserQuestion", asked)
         self._deny("AskUserQuestion", action_id, arguments, "nobody is there to answer")
-        self._say(Say(f"{move.question} ({' / '.join(move.choices)})"))
+        self._say(Say(f"{action.question} ({' / '.join(action.choices)})"))
 
     def _request(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         action_id = f"toolu_{os.urandom(8).hex()}"
@@ -192,44 +192,46 @@ class _Turn:
         self._emit(stream.assistant(self._agent.model, block))
         return action_id, arguments
 
-    def _deny(self, name: str, action_id: str, arguments: Mapping[str, Any], why: str) -> None:
+    def _deny(self, name: str, action_id: str, arguments: Mapping[str, Any], reason: str) -> None:
         self._denials.append({"tool_name": name, "tool_use_id": action_id, "tool_input": arguments})
-        self._emit(stream.user(stream.tool_result(action_id, why, is_error=True)))
+        self._emit(stream.user(stream.tool_result(action_id, reason, is_error=True)))
 
-    def _fail(self, move: Fail) -> None:
-        text, status, reason = stream.FAILURES[move.kind]
-        if move.kind == "overloaded":
+    def _fail(self, action: Fail) -> None:
+        text, status, reason = stream.FAILURES[action.kind]
+        if action.kind == "overloaded":
             self._retry(Retry(2))
         self._answer = text
         block = {"type": "text", "text": text}
         self._emit(stream.assistant("<synthetic>", block, error=reason))
-        self._ending = Ending(is_error=True, api_error_status=status, terminal_reason=reason, exit_code=1)
+        self._ending = HeadlessResult(
+            is_error=True, api_error_status=status, terminal_reason=reason, exit_code=1
+        )
 
-    def _retry(self, move: Retry) -> None:
-        for attempt in range(1, move.attempts + 1):
-            self._emit(stream.retry(attempt, move.attempts, int(_RETRY_SECONDS * 1000)))
+    def _retry(self, action: Retry) -> None:
+        for attempt in range(1, action.attempts + 1):
+            self._emit(stream.retry(attempt, action.attempts, int(_RETRY_SECONDS * 1000)))
             self._pause(_RETRY_SECONDS)
 
-    def _complain(self, move: Complain) -> None:
-        sys.stderr.write(move.text + "\n")
+    def _write_stderr(self, action: WriteStderr) -> None:
+        sys.stderr.write(action.text + "\n")
 
-    def _crash(self, move: Crash) -> None:
-        self._agent.truth.write("crash", text=str(move.how))
-        effects.crash(move)
+    def _crash(self, action: Crash) -> None:
+        self._agent.truth.write("crash", text=str(action.how))
+        effects.crash(action)
 
-    def _spawn(self, move: Spawn) -> None:
-        self._agent.truth.write("spawn", child_pid=effects.spawn(move.seconds))
+    def _spawn(self, action: Spawn) -> None:
+        self._agent.truth.write("spawn", child_pid=effects.spawn(action.seconds))
 
     def _pause(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             self._agent.signals.wait(left)
-            self._obey_signals()
+            self._handle_signals()
 
-    def _obey_signals(self) -> None:
-        for number in self._agent.signals.take():
+    def _handle_signals(self) -> None:
+        for number in self._agent.signals.drain():
             if number == signal.SIGINT:
-                self._conversation.interrupted()
+                self._conversation.record_interrupt()
                 raise _Interrupted
             if number in (signal.SIGTERM, signal.SIGHUP):
                 raise _Terminated(number)

@@ -1,4 +1,4 @@
-"""The commands a person wants run at events of a turn, from `settings.json` of the home.
+"""User hooks: commands from the home's `settings.json` that run at events of a turn.
 
 `{"hooks": {"Stop": "command"}}`: the command runs with `sh`, the event as JSON on its stdin.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from posthouse.tools.scripted.truth import Truth
+from posthouse.tools.scripted.truth import TruthWriter
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.02
 
 
 def read_settings(home: Path) -> dict[str, object]:
-    """The home's settings; empty when there are none.
+    """The home's settings; empty if there are none.
 
     Raises:
         ValueError: The file is not a JSON object.
@@ -43,13 +43,13 @@ def commands(settings: Mapping[str, object]) -> dict[str, str]:
     return {str(event): command for event, command in hooks.items() if isinstance(command, str)}
 
 
-class Hooks:
-    """Runs hooks one after the other, in the order of their events, without making anybody wait.
+class HookRunner:
+    """Runs hooks one at a time, in the order of their events, without blocking.
 
-    One that fails or hangs is noted, and stops nobody.
+    A hook that fails or hangs is logged; the others still run.
     """
 
-    def __init__(self, commands: Mapping[str, str], truth: Truth) -> None:
+    def __init__(self, commands: Mapping[str, str], truth: TruthWriter) -> None:
         self._commands = commands
         self._truth = truth
         self._waiting: deque[tuple[str, bytes]] = deque()
@@ -61,13 +61,13 @@ class Hooks:
         return self._running is not None
 
     def fire(self, event: str, **fields: object) -> None:
-        """Run the hook for *event*, if there is one; returns at once."""
+        """Queue the hook for *event*, if there is one; does not block."""
         if event in self._commands:
             self._waiting.append((event, json.dumps({"hook_event_name": event, **fields}).encode()))
             self.reap()
 
     def reap(self) -> None:
-        """Note what ended, kill what is beyond its time, start what waits."""
+        """Log the ended hook, kill one beyond its time limit, start the next."""
         if self._running is not None:
             event, deadline, process = self._running
             code = process.poll()
@@ -82,7 +82,7 @@ class Hooks:
             self._start(*self._waiting.popleft())
 
     def finish(self) -> None:
-        """Wait until all have ended, each within its time limit."""
+        """Wait until all hooks have ended, each within its time limit."""
         while self._running is not None:
             time.sleep(_POLL_SECONDS)
             self.reap()
@@ -91,7 +91,7 @@ class Hooks:
         import subprocess  # slow to load, and most homes have no hooks
         import tempfile
 
-        # A file, so that a hook that reads slowly or not at all blocks nothing.
+        # A file, so that a hook that does not read its stdin blocks nothing.
         with tempfile.TemporaryFile() as stdin:
             stdin.write(payload)
             stdin.seek(0)

@@ -1,32 +1,32 @@
-"""What a person at the TUI experiences: drafting, submitting, waiting, being asked, interrupting.
+"""The TUI's state machine: drafting, submitting, queueing, dialogs, interrupting.
 
-No clock and no terminal of its own: it is given input and the time, and asked for a view.
+Uses neither clock nor terminal: callers pass input and the time, and render its view.
 """
 
 from collections.abc import Iterator
 from math import inf
 
 from posthouse.tools.scripted import dialog, effects
-from posthouse.tools.scripted.agent import Agent
+from posthouse.tools.scripted.agent import AgentRun
 from posthouse.tools.scripted.composer import (
     Command,
     Composer,
     Prompt,
     Shell,
     UnknownCommand,
-    enter_means,
-    submission,
+    enter_effect,
+    parse_submission,
 )
 from posthouse.tools.scripted.conversation import Conversation
 from posthouse.tools.scripted.dialog import Answer, Dialog
 from posthouse.tools.scripted.directives import Crash, UseTool
 from posthouse.tools.scripted.keys import Input, Pasted, Pressed, Typed
 from posthouse.tools.scripted.page import Page
-from posthouse.tools.scripted.script import Move, moves
-from posthouse.tools.scripted.turn import Turn
-from posthouse.tools.scripted.view import Place, View
+from posthouse.tools.scripted.script import Action, plan_actions
+from posthouse.tools.scripted.turn import ScriptedTurn
+from posthouse.tools.scripted.view import Labels, LiveView
 
-#: So many characters at once are no person's typing.
+#: This many characters at once count as a burst, not as typing.
 _BURST_CHARS = 3
 _EXIT_SECONDS = 2.0
 _MAX_QUEUED = 100
@@ -36,16 +36,16 @@ _EDIT_NOTICE = "  esc again to edit previous message"
 
 
 class Interactive:
-    """The TUI's state. `exit_code` is None while it goes on."""
+    """The TUI's state. `exit_code` is None while it runs."""
 
-    def __init__(self, agent: Agent, conversation: Conversation, page: Page, *, now: float) -> None:
+    def __init__(self, agent: AgentRun, conversation: Conversation, page: Page, *, now: float) -> None:
         self.exit_code: int | None = None
         self._agent = agent
         self._persona = agent.persona
         self._conversation = conversation
         self._page = page
         self._composer = Composer()
-        self._turn: Turn | None = None
+        self._turn: ScriptedTurn | None = None
         self._queue: list[str] = []
         self._notice = ""
         self._pasted_at = self._burst_at = self._ctrl_c_at = -inf
@@ -55,14 +55,14 @@ class Interactive:
             self._dialog = dialog.trust(str(agent.working_directory))
             self._up_at = inf
 
-    # --- what the loop asks ---------------------------------------------------------------
+    # --- called by the loop ---------------------------------------------------------------
 
-    def view(self, now: float) -> View:
-        """What the live part of the screen shows now."""
-        where = self._agent.working_directory
-        return View(
-            look=self._persona.look,
-            place=Place(folder=where.name, path=str(where), model=self._agent.model),
+    def view(self, now: float) -> LiveView:
+        """The live part of the screen now."""
+        folder = self._agent.working_directory
+        return LiveView(
+            appearance=self._persona.appearance,
+            labels=Labels(folder=folder.name, path=str(folder), model=self._agent.model),
             columns=self._page.columns,
             rows=self._page.rows,
             draft=self._composer.text,
@@ -76,18 +76,18 @@ class Interactive:
         )
 
     def next_due(self) -> float:
-        """When `tick` has something to do, if no key comes before."""
+        """When `tick` is due, if no key arrives before."""
         resume_at = self._turn.resume_at if self._turn else None
-        waits_for = (self._up_at, inf if resume_at is None else resume_at)
-        # Once it is up, nothing is due: an idle agent sleeps until a key comes.
-        return min(when for when in waits_for if when > -inf)
+        due = (self._up_at, inf if resume_at is None else resume_at)
+        # After the start nothing is due: an idle agent sleeps until a key arrives.
+        return min(when for when in due if when > -inf)
 
     @property
     def is_active(self) -> bool:
         return self._turn is not None
 
     def tick(self, now: float) -> None:
-        """Go on with the turn."""
+        """Advance the turn."""
         if now >= self._up_at:
             self._up_at = -inf
         if self._turn is None:
@@ -97,7 +97,7 @@ class Interactive:
             self._finish(self._turn, now)
 
     def handle(self, item: Input, now: float) -> None:
-        """Take one key, some typed text or a paste."""
+        """Process one key, some typed text or a paste."""
         if self._dialog is not None:
             self._handle_dialog(self._dialog, item, now)
         elif now < self._up_at:
@@ -109,11 +109,11 @@ class Interactive:
             self._write(item, now)
 
     def start(self, prompt: str, now: float) -> None:
-        """Take *prompt* as if it had just been submitted."""
+        """Submit *prompt*."""
         self._submit(prompt, now)
 
     def stop(self, code: int) -> None:
-        """End the program; a running turn is left where it is."""
+        """End the program; a running turn is abandoned."""
         if self._turn is not None:
             self._turn.close()
         self.exit_code = code
@@ -148,17 +148,17 @@ class Interactive:
             self._composer.edit(key)
 
     def _enter(self, now: float) -> None:
-        means = enter_means(
+        effect = enter_effect(
             self._composer.text,
             self._persona,
             since_paste_seconds=now - self._pasted_at,
             since_burst_seconds=now - self._burst_at,
         )
-        if means == "newline":
+        if effect == "newline":
             if self._persona.backslash_breaks_line and self._composer.text.endswith("\\"):
                 self._composer.edit("Backspace")
             self._composer.insert("\n")
-        elif means == "submit":
+        elif effect == "submit":
             text = self._composer.content()
             self._composer.set("")
             self._submit(text, now)
@@ -185,7 +185,7 @@ class Interactive:
     def _handle_dialog(self, shown: Dialog, item: Input, now: float) -> None:
         text = item.name if isinstance(item, Pressed) else item.text
         self._agent.truth.write("keys", text=text, dialog=shown.kind)
-        # Whatever is pasted into a dialog is eaten.
+        # A dialog ignores pastes.
         for key in () if isinstance(item, Pasted) else (text,) if isinstance(item, Pressed) else text:
             after = dialog.press(shown, key)
             if isinstance(after, Answer):
@@ -207,26 +207,26 @@ class Interactive:
     # --- submitting -----------------------------------------------------------------------
 
     def _submit(self, text: str, now: float) -> None:
-        taken = submission(text, self._persona)
+        submission = parse_submission(text, self._persona)
         if self._turn is not None:
-            self._submit_while_busy(self._turn, text, taken)
-        elif isinstance(taken, Prompt):
-            self._page.prompt(taken.text)
-            self._begin(taken.text, self._moves(taken.text), now)
-            self._conversation.took(taken.text)
-        elif isinstance(taken, Shell):
-            self._agent.truth.write("shell", text=taken.command)
-            self._begin(None, iter((UseTool(taken.command),)), now)
-        elif isinstance(taken, Command):
-            self._command(taken.name)
+            self._submit_while_busy(self._turn, text, submission)
+        elif isinstance(submission, Prompt):
+            self._page.prompt(submission.text)
+            self._begin(submission.text, self._actions(submission.text), now)
+            self._conversation.record_prompt(submission.text)
+        elif isinstance(submission, Shell):
+            self._agent.truth.write("shell", text=submission.command)
+            self._begin(None, iter((UseTool(submission.command),)), now)
+        elif isinstance(submission, Command):
+            self._command(submission.name)
         else:
-            self._refuse(taken)
+            self._refuse(submission)
 
-    def _submit_while_busy(self, turn: Turn, text: str, taken: object) -> None:
-        if self._persona.busy_enter == "steer" and isinstance(taken, Prompt):
-            self._page.prompt(taken.text)
-            turn.join(self._moves(taken.text))
-            self._conversation.took(taken.text, steers=True)
+    def _submit_while_busy(self, turn: ScriptedTurn, text: str, submission: object) -> None:
+        if self._persona.busy_enter == "steer" and isinstance(submission, Prompt):
+            self._page.prompt(submission.text)
+            turn.join(self._actions(submission.text))
+            self._conversation.record_prompt(submission.text, steers=True)
         elif len(self._queue) < _MAX_QUEUED:
             self._agent.truth.write("queued", text=text)
             self._queue.append(text)
@@ -234,11 +234,11 @@ class Interactive:
             self._composer.set(text)
             self._notice = f"  {_MAX_QUEUED} messages are waiting already"
 
-    def _moves(self, prompt: str) -> Iterator[Move]:
-        return moves(prompt, self._conversation.knowledge())
+    def _actions(self, prompt: str) -> Iterator[Action]:
+        return plan_actions(prompt, self._conversation.script_context())
 
-    def _begin(self, prompt: str | None, plan: Iterator[Move], now: float) -> None:
-        self._turn = Turn(prompt, plan, self, now=now)
+    def _begin(self, prompt: str | None, plan: Iterator[Action], now: float) -> None:
+        self._turn = ScriptedTurn(prompt, plan, self, now=now)
 
     def _command(self, name: str) -> None:
         self._agent.truth.write("command", text=name)
@@ -250,44 +250,45 @@ class Interactive:
             self._conversation.restart()
             self._page.restart(f"/{name}")
 
-    def _refuse(self, taken: UnknownCommand) -> None:
-        word = taken.text.split(maxsplit=1)[0]
-        self._agent.truth.write("unknown_command", text=taken.text)
+    def _refuse(self, submission: UnknownCommand) -> None:
+        word = submission.text.split(maxsplit=1)[0]
+        self._agent.truth.write("unknown_command", text=submission.text)
         self._page.note(f"Unknown command: {word}\n")
         if self._persona.unknown_command == "stays":
-            # The cursor lands at the start: what is pasted next merges with the leftover.
-            self._composer.set(taken.text, cursor=0)
+            # The cursor is at the start, so the next paste merges with this text.
+            self._composer.set(submission.text, cursor=0)
 
     # --- ending a turn --------------------------------------------------------------------
 
-    def _interrupt(self, turn: Turn, now: float) -> None:
-        self._conversation.interrupted()
+    def _interrupt(self, turn: ScriptedTurn, now: float) -> None:
+        self._conversation.record_interrupt()
         if not self._persona.interrupt_withdraws or turn.prompt is None or turn.answer_text:
             turn.outcome = "refused"
             self._finish(turn, now)
             return
         self._close(turn)
         self._page.end()
-        self._conversation.withdrew()
+        self._conversation.record_withdrawal()
         if not self._queue:
             self._composer.set(turn.prompt)
         self._next_queued(now)
 
-    def _finish(self, turn: Turn, now: float) -> None:
+    def _finish(self, turn: ScriptedTurn, now: float) -> None:
         self._close(turn)
-        look, seconds = self._persona.look, int(now - turn.started_at)
+        appearance, seconds = self._persona.appearance, int(now - turn.started_at)
         if turn.outcome == "refused":
-            self._page.end(f"{look.interrupted}\n")
+            self._page.end(f"{appearance.interrupted}\n")
         elif turn.outcome == "error":
-            self._page.end(look.error.format(text=turn.answer_text) + "\n", style=_YELLOW)
+            self._page.end(appearance.error.format(text=turn.answer_text) + "\n", style=_YELLOW)
         else:
-            self._page.end(f"\n{look.done.format(seconds=seconds)}\n" if look.done else "", style=_DIM)
+            text = f"\n{appearance.done.format(seconds=seconds)}\n" if appearance.done else ""
+            self._page.end(text, style=_DIM)
         if turn.prompt is not None:
             outcome = "interrupted" if turn.outcome == "refused" else turn.outcome
-            self._conversation.ended(outcome or "error", turn.answer_text)
+            self._conversation.record_outcome(outcome or "error", turn.answer_text)
         self._next_queued(now)
 
-    def _close(self, turn: Turn) -> None:
+    def _close(self, turn: ScriptedTurn) -> None:
         turn.close()
         self._turn = self._dialog = None
 
@@ -295,7 +296,7 @@ class Interactive:
         if self._queue:
             self._submit(self._queue.pop(0), now)
 
-    # --- the stage of the running turn ----------------------------------------------------
+    # --- host of the running turn (`TurnHost`) ---------------------------------------------
 
     def say(self, text: str) -> None:
         self._page.say(text)
@@ -303,15 +304,15 @@ class Interactive:
     def note(self, text: str) -> None:
         self._page.note(text)
 
-    def used(self, command: str) -> None:
+    def show_tool(self, command: str) -> None:
         self._page.tool(command)
 
-    def got(self, output: str) -> None:
+    def show_tool_output(self, output: str) -> None:
         self._page.tool_output(output)
 
     def ask(self, question: Dialog) -> None:
         self._dialog = question
-        self._conversation.asked(question.kind)
+        self._conversation.record_dialog(question.kind)
 
     def crash(self, order: Crash) -> None:
         self._agent.truth.write("crash", text=str(order.how))

@@ -57,7 +57,7 @@ Input = Typed | Pasted | Pressed
 
 
 class KeyReader:
-    """Turns a byte stream into input, whatever the pieces it comes in."""
+    """Decodes a byte stream into input, in chunks of any size."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -66,11 +66,11 @@ class KeyReader:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an Escape stands alone so far: the key itself, or the start of another."""
+        """Whether a lone Escape is pending: the key itself, or the start of a sequence."""
         return not self._is_pasting and self._text.startswith("\x1b")
 
     def feed(self, data: bytes) -> list[Input]:
-        """What *data* completes."""
+        """The input that *data* completes."""
         self._text += self._decoder.decode(data)
         found: list[Input] = []
         while (item := self._next()) is not None:
@@ -78,7 +78,7 @@ class KeyReader:
         return found
 
     def flush(self) -> list[Input]:
-        """Nothing more came in time: a lone Escape was the key."""
+        """End of the timeout: a lone Escape was the key."""
         if not self.is_waiting:
             return []
         self._text = self._text[1:]

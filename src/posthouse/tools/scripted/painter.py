@@ -1,6 +1,6 @@
-"""Drawing inline on a terminal: finished lines scroll up, the live part below them is repainted.
+"""Draws inline on a terminal: finished lines scroll up, the live part below them is repainted.
 
-One write per frame, and nothing when nothing changed, so an idle agent emits no bytes.
+One write per changed frame; an idle agent emits no bytes.
 """
 
 import os
@@ -13,7 +13,7 @@ _HISTORY_LINES = 500
 
 
 class Painter:
-    """What stands on the terminal. Owns the screen between `open` and `close`."""
+    """The terminal's content. Owns the screen between `open` and `close`."""
 
     def __init__(self, descriptor: int, *, alternate_screen: bool) -> None:
         self._descriptor = descriptor
@@ -25,23 +25,23 @@ class Painter:
         self.columns, self.rows = self._measure()
 
     def open(self) -> None:
-        """Take the screen, and ask for pastes to be marked as such."""
+        """Take over the screen and enable bracketed paste."""
         self._write(("\x1b[?1049h\x1b[H" if self._alternate else "") + "\x1b[?2004h")
 
     def close(self) -> None:
-        """Leave the cursor below everything and the terminal as it was."""
+        """Move the cursor below everything and restore the terminal."""
         below = len(self._painted.rows) - 1 - self._painted.cursor[0]
         down = f"\x1b[{below}B" if below > 0 else ""
         self._write(f"{down}\r\n\x1b[?2004l\x1b[?25h" + ("\x1b[?1049l" if self._alternate else ""))
 
     def add(self, text: str, *, style: str = "") -> None:
-        """Finish *text*: from the next frame on it stands above the live part, for good."""
+        """Add finished *text* above the live part, from the next frame on."""
         for line in text.split("\n"):
             self._history.append(f"\x1b[{style}m{line}\x1b[0m" if style else line)
             self._pending.append(self._history[-1])
 
     def paint(self, frame: Frame, title: str) -> None:
-        """Bring the terminal to *frame*."""
+        """Repaint the terminal if *frame* or *title* changed."""
         text = self._retitled(title)
         if self._pending or frame != self._painted:
             text += self._repainted(frame)
@@ -49,17 +49,17 @@ class Painter:
             self._write(text)
 
     def resize(self) -> None:
-        """The window changed: repaint everything that fits with the next frame."""
+        """Adapt to a new window size: repaint everything that fits with the next frame."""
         self.columns, self.rows = self._measure()
         self._restart(list(self._history)[-self.rows :])
 
     def clear(self) -> None:
-        """Forget everything above the live part."""
+        """Clear everything above the live part."""
         self._history.clear()
         self._restart([])
 
     def _restart(self, lines: list[str]) -> None:
-        # The terminal has re-wrapped what stood there: nothing of it can be counted on.
+        # The terminal has rewrapped the old content, so its layout is unknown.
         self._write("\x1b[H\x1b[2J")
         self._painted = Frame((), (0, 0))
         self._pending = lines
@@ -85,7 +85,7 @@ class Painter:
         )
 
     def _rows(self, line: str) -> list[str]:
-        """*line* broken at the screen's width, its style on every piece."""
+        """*line* wrapped at the screen's width, each row with its style."""
         bare = _bare(line)
         rows = cells.wrap(bare, self.columns)
         if bare == line:
@@ -94,7 +94,7 @@ class Painter:
         return [f"{start}{row}\x1b[0m" for row in rows]
 
     def _erased(self, row: str) -> str:
-        """*row*, and nothing of what stood behind it. At the last column there is nothing behind."""
+        """*row*, with the rest of the line erased. A full row has no rest."""
         return row + "\x1b[K" if cells.width(_bare(row)) < self.columns else row
 
     def _retitled(self, title: str) -> str:
@@ -105,7 +105,7 @@ class Painter:
 
     def _measure(self) -> tuple[int, int]:
         size = os.get_terminal_size(self._descriptor)
-        # A terminal that does not know its size says 0.
+        # A terminal of unknown size reports 0.
         return (size.columns or 80, size.lines or 24)
 
     def _write(self, text: str) -> None:

@@ -1,6 +1,6 @@
-"""How each real CLI behaves at its worst, as measured. Data only.
+"""The measured worst-case behaviour of each real CLI. Data only.
 
-A persona is named `claude`, `codex`, `gemini` or `plain`, with what goes wrong beside it:
+A persona is `claude`, `codex`, `gemini` or `plain`, with optional faults:
 `gemini+lagging`, `claude+no-hooks+no-transcript`.
 """
 
@@ -9,54 +9,54 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from posthouse.tools.scripted import appearance
-from posthouse.tools.scripted.appearance import Look
+from posthouse.tools.scripted.appearance import Appearance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Persona:
-    """One way to behave. The defaults are those of a CLI that does nobody harm."""
+    """The behaviour of one CLI. The defaults are harmless."""
 
     name: str
-    look: Look
-    #: After a paste or a burst of typed text, Enter is lost for so long, …
+    appearance: Appearance
+    #: How long Enter is lost after a paste or a burst of typed text.
     enter_lost_seconds: float = 0.0
-    #: … or, after typed text only, is taken for a newline.
+    #: How long Enter is a newline after a burst of typed text.
     enter_breaks_line_seconds: float = 0.0
-    #: A prompt that ends in a backslash: Enter makes a newline of it.
+    #: Enter after a backslash is a newline.
     backslash_breaks_line: bool = False
-    #: What starts with `!` is run by a shell.
+    #: How text with a leading `!` is handled.
     bang: Literal["prompt", "shell", "shell even after spaces"] = "prompt"
     unknown_command: Literal["lost", "stays", "prompt"] = "lost"
-    #: Enter during a turn: wait for its end, or join it.
+    #: Enter during a turn: queue the prompt, or steer the turn.
     busy_enter: Literal["queue", "steer"] = "queue"
-    #: Escape before anything was answered: the prompt comes back as a draft, and nothing says so.
+    #: Escape before any output returns the prompt as a draft, without a notice.
     interrupt_withdraws: bool = False
     asks_for_trust: bool = False
-    #: The composer is painted so long before anything is taken.
+    #: How long the composer is visible before it accepts input.
     splash_seconds: float = 0.0
     alternate_screen: bool = False
     #: One Ctrl-C on an empty composer ends the program.
     one_ctrl_c_exits: bool = False
-    #: A second Escape on an empty composer brings the last prompt back.
+    #: A second Escape on an empty composer restores the last prompt.
     escape_twice_edits: bool = False
     strips_leading_space: bool = False
     composes_unicode: bool = False
     drops_zero_width: bool = False
     tab_spaces: int | None = None
-    #: A paste of more lines is shown as `collapsed`.
+    #: A paste with more lines is shown as `collapsed`.
     collapse_lines: int = 10
     collapsed: str = "[Pasted text #{number} +{lines} lines]"
     has_hooks: bool = True
     has_transcript: bool = True
-    #: Hooks fire and the transcript is written so long after the fact.
+    #: The delay of hooks and transcript.
     lag_seconds: float = 0.0
 
 
-_PLAIN: Final = Persona(name="plain", look=appearance.PLAIN)
+_PLAIN: Final = Persona(name="plain", appearance=appearance.PLAIN)
 
 _CLAUDE: Final = Persona(
     name="claude",
-    look=appearance.PLAIN,
+    appearance=appearance.PLAIN,
     backslash_breaks_line=True,
     bang="shell",
     interrupt_withdraws=True,
@@ -67,7 +67,7 @@ _CLAUDE: Final = Persona(
 
 _CODEX: Final = Persona(
     name="codex",
-    look=appearance.CODEX,
+    appearance=appearance.CODEX,
     enter_breaks_line_seconds=0.12,
     bang="shell even after spaces",
     unknown_command="stays",
@@ -83,7 +83,7 @@ _CODEX: Final = Persona(
 
 _GEMINI: Final = Persona(
     name="gemini",
-    look=appearance.GEMINI,
+    appearance=appearance.GEMINI,
     enter_lost_seconds=0.2,
     backslash_breaks_line=True,
     unknown_command="prompt",
@@ -108,7 +108,7 @@ def find(name: str) -> Persona:
     """The persona called *name*, with its variants.
 
     Raises:
-        ValueError: There is none; the message lists what there is.
+        ValueError: Unknown persona; the message lists the valid ones.
     """
     base, *variants = name.split("+")
     if base not in PERSONAS or not set(variants) <= VARIANTS.keys():

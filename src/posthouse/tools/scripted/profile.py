@@ -1,4 +1,4 @@
-"""The scripted agent for whoever drives it."""
+"""The `Tool` adapter of the scripted agent."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,28 +12,28 @@ from posthouse.terminal.screen import Screen, Surface
 from posthouse.tools import settings, spool, transcripts
 from posthouse.tools.scripted import hooks, surface
 from posthouse.tools.scripted.agent import HOME_VARIABLE
-from posthouse.tools.scripted.prompt_escaping import guard
+from posthouse.tools.scripted.prompt_escaping import escape
 from posthouse.tools.scripted.transcript import Transcript
 from posthouse.tools.tool import (
     Account,
     Chat,
+    EvidenceRules,
     Exchange,
+    HeadlessTurn,
+    HookReport,
     Launch,
-    Meaning,
     Program,
-    Report,
     Setup,
-    Testimony,
     Tool,
-    TurnOrder,
+    TurnSignal,
 )
-from posthouse.tools.transcripts import Record
+from posthouse.tools.transcripts import TranscriptRecord
 
 _PROGRAM = Path(__file__).with_name("program.py")
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _LOCK_SECONDS = 5.0
 _TAIL_BYTES = 4 * 1024 * 1024
-_MEANINGS: Mapping[str, Meaning] = {
+_TURN_SIGNALS: Mapping[str, TurnSignal] = {
     "UserPromptSubmit": "submitted",
     "Stop": "ended",
     "StopFailure": "failed",
@@ -42,7 +42,7 @@ _MEANINGS: Mapping[str, Meaning] = {
 
 
 class ScriptedTool:
-    """Our own agent CLI. Safe for every persona: it knows the worst of each."""
+    """Our scripted agent CLI. Its settings are safe for every persona."""
 
     name = "scripted"
     home_variable = HOME_VARIABLE
@@ -51,7 +51,7 @@ class ScriptedTool:
     reset_command = "/clear"
     #: The slowest persona loses an Enter for 200 ms after a paste.
     settle_seconds = 0.25
-    testimony = Testimony()
+    evidence_rules = EvidenceRules()
 
     def executable(self) -> str:
         return sys.executable
@@ -60,23 +60,23 @@ class ScriptedTool:
         return __version__
 
     def account(self, user_home: Path, variables: Mapping[str, str]) -> Account:
-        """It needs none."""
+        """It needs no login."""
         return Account(kind="none needed", is_shareable=True)
 
     def check(self, setup: Setup) -> Sequence[str]:
         return ()
 
     def prepare_home(self, setup: Setup) -> Mapping[str, str]:
-        """Trust the working directory, so that no dialog waits for a person, and report events.
+        """Trust the working directory, so that no dialog opens, and configure the reporting hooks.
 
         Raises:
-            BadSettings: The home has settings that are not a JSON object.
+            BadSettings: The home's settings are not a JSON object.
         """
         home = files.private_folder(setup.home)
         with locks.hold(home / ".settings.lock", wait_seconds=_LOCK_SECONDS):
             path = home / hooks.SETTINGS_FILE
             found = settings.read(path)
-            wanted = _prepared(found, setup)
+            wanted = _prepare_settings(found, setup)
             if wanted != found:
                 files.write_json(path, wanted, durable=True)
         return {}
@@ -84,10 +84,10 @@ class ScriptedTool:
     def skills_folder(self, home: Path) -> Path:
         return home / "skills"
 
-    def meaning(self, report: Report) -> Meaning | None:
-        return _MEANINGS.get(report.event)
+    def turn_signal(self, report: HookReport) -> TurnSignal | None:
+        return _TURN_SIGNALS.get(report.event)
 
-    def submitted_prompt(self, report: Report) -> str | None:
+    def submitted_prompt(self, report: HookReport) -> str | None:
         prompt = report.payload.get("prompt")
         return prompt if isinstance(prompt, str) else None
 
@@ -101,7 +101,7 @@ class ScriptedTool:
             environment={HOME_VARIABLE: str(launch.home)},
         )
 
-    def turn_program(self, launch: Launch, turn: TurnOrder) -> Program:
+    def turn_program(self, launch: Launch, turn: HeadlessTurn) -> Program:
         model = turn.model or launch.model
         level = launch.reasoning_level if turn.reasoning_level is None else turn.reasoning_level
         return Program(
@@ -121,8 +121,8 @@ class ScriptedTool:
     def read_surface(self, screen: Screen, version: str | None = None) -> Surface:
         return surface.read(screen)
 
-    def guard(self, prompt: str) -> str:
-        return guard(prompt)
+    def escape_prompt(self, prompt: str) -> str:
+        return escape(prompt)
 
     def transcript(self, home: Path, working_directory: Path) -> Path | None:
         found = Transcript.latest(home, working_directory)
@@ -130,9 +130,7 @@ class ScriptedTool:
 
     def exchanges(self, home: Path, working_directory: Path) -> Sequence[Exchange]:
         transcript = Transcript.latest(home, working_directory)
-        return (
-            () if transcript is None else _exchanges(transcripts.read(transcript.path, max_bytes=_TAIL_BYTES))
-        )
+        return () if transcript is None else _parse(transcripts.read(transcript.path, max_bytes=_TAIL_BYTES))
 
     def _start(self, launch: Launch, model: str | None, level: int | None) -> tuple[str, ...]:
         start = (self.executable(), "-I", "-S", str(_PROGRAM), *launch.args)
@@ -144,7 +142,7 @@ class ScriptedTool:
 
 
 def _role_arguments(launch: Launch, chat: Chat) -> tuple[str, ...]:
-    """Only a new conversation is given its role; a continued one remembers."""
+    """The role, for a new conversation only; a continued one has it."""
     if chat.mode != "new" or not launch.role_text:
         return ()
     return ("--append-system-prompt", launch.role_text)
@@ -156,11 +154,11 @@ def _chat_arguments(chat: Chat) -> tuple[str, ...]:
     return ("--continue",) if chat.mode == "latest" else ()
 
 
-def _prepared(settings: Mapping[str, Any], setup: Setup) -> dict[str, Any]:
+def _prepare_settings(settings: Mapping[str, Any], setup: Setup) -> dict[str, Any]:
     trusted = settings.get("trusted")
     folders = [str(folder) for folder in trusted] if isinstance(trusted, list) else []
     folder = str(setup.working_directory.resolve())
-    reporting = {event: spool.command(setup.spool, event) for event in _MEANINGS} if setup.spool else {}
+    reporting = {event: spool.command(setup.spool, event) for event in _TURN_SIGNALS} if setup.spool else {}
     return {
         **settings,
         "hooks": {**settings.get("hooks", {}), **reporting},
@@ -168,17 +166,17 @@ def _prepared(settings: Mapping[str, Any], setup: Setup) -> dict[str, Any]:
     }
 
 
-def _exchanges(records: Iterable[Record]) -> list[Exchange]:
+def _parse(records: Iterable[TranscriptRecord]) -> list[Exchange]:
     found: list[Exchange] = []
     for record in records:
         fields = record.fields
         if fields["type"] == "prompt":
-            asked = Exchange(prompt=fields["text"], submitted_at_utc=fields["at"], place=record.place)
+            asked = Exchange(prompt=fields["text"], submitted_at_utc=fields["at"], position=record.position)
             found.append(asked)
         elif fields["type"] == "withdrawn" and found:
             found.pop()
         elif fields["type"] == "outcome":
-            found = transcripts.close(
+            found = transcripts.close_exchanges(
                 found, outcome=fields["outcome"], answer=fields["answer"], usage=fields.get("usage")
             )
     return found

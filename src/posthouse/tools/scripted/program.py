@@ -1,7 +1,7 @@
 """The scripted agent as a program: `python -I -S program.py [-p …]`. Standard library only.
 
-Without `-p` it is a TUI on its terminal. It reads three variables: its home, the place of its
-truth log (`truth.jsonl` in the home unless told) and its persona (`plain`).
+Without `-p` it is a TUI on its terminal. It reads three variables: its home, the path of its truth log
+(default: `truth.jsonl` in the home) and its persona (default: `plain`).
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from posthouse.tools.scripted.agent import Agent
+    from posthouse.tools.scripted.agent import AgentRun
     from posthouse.tools.scripted.arguments import Arguments
 
 
@@ -33,35 +33,35 @@ def main(words: list[str]) -> int:
     return tui.run(agent)
 
 
-def _agent(parsed: "Arguments") -> "Agent":
+def _agent(parsed: "Arguments") -> "AgentRun":
     from posthouse.tools.scripted import agent, hooks, personas
-    from posthouse.tools.scripted.signals import Signals
-    from posthouse.tools.scripted.truth import Truth
+    from posthouse.tools.scripted.signals import SignalQueue
+    from posthouse.tools.scripted.truth import TruthWriter
 
     environment = dict(os.environ)
     home = Path(environment.get(agent.HOME_VARIABLE) or "~/.scripted").expanduser().resolve()
-    truth = Truth(Path(environment.get(agent.TRUTH_VARIABLE) or home / "truth.jsonl"))
-    signals = Signals(truth)
-    signals.listen()
+    truth = TruthWriter(Path(environment.get(agent.TRUTH_VARIABLE) or home / "truth.jsonl"))
+    signals = SignalQueue(truth)
+    signals.install()
     persona = personas.find(parsed.persona or environment.get(agent.PERSONA_VARIABLE) or "plain")
     settings = hooks.read_settings(home)
     commands = hooks.commands(settings) if persona.has_hooks else {}
-    where = Path.cwd()
-    truth.write("start", argv=sys.argv[1:], persona=persona.name, cwd=str(where), headless=parsed.headless)
-    return agent.Agent(
+    folder = Path.cwd()
+    truth.write("start", argv=sys.argv[1:], persona=persona.name, cwd=str(folder), headless=parsed.headless)
+    return agent.AgentRun(
         arguments=parsed,
         home=home,
-        working_directory=where,
+        working_directory=folder,
         environment=environment,
         persona=persona,
         settings=settings,
         truth=truth,
-        hooks=hooks.Hooks(commands, truth),
+        hooks=hooks.HookRunner(commands, truth),
         signals=signals,
     )
 
 
 if __name__ == "__main__":
-    # Started by its path and without site-packages: the package has to be found from here.
+    # Started by path and without site-packages, so the package is not on sys.path.
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
     sys.exit(main(sys.argv[1:]))

@@ -1,26 +1,26 @@
-"""A prompt as text that no persona, and none of the real CLIs, takes for anything else. Pure."""
+"""Escapes prompts so that every persona and real CLI reads them as prompts. Pure."""
 
-from posthouse.tools.prompt_escaping import typeable
+from posthouse.tools.prompt_escaping import normalize_prompt
 
-#: Commands that a caller may mean; anything else that starts with a slash is talk.
+#: Commands that callers may send; any other text with a leading slash is a prompt.
 KNOWN_COMMANDS = frozenset({"/clear", "/new", "/compact"})
 
 
-def guard(prompt: str) -> str:
+def escape(prompt: str) -> str:
     """The text to paste for *prompt*.
 
     Raises:
-        UnsafePrompt: It is blank, too long, holds control characters or is not valid Unicode.
+        InvalidInput: It is blank, too long, holds control characters or is not valid Unicode.
     """
-    text = typeable(prompt)
+    text = normalize_prompt(prompt)
     if text.strip() in KNOWN_COMMANDS:
         return text.strip()
     if text.lstrip().startswith("!"):
-        # A space in front is not enough: one CLI trims it and runs the rest in a shell.
+        # A leading space is not enough: one CLI trims it and runs the rest in a shell.
         text = "Message:\n" + text
     elif text.startswith("/"):
         text = " " + text
     if text.rstrip().endswith("\\"):
-        # A backslash at the end makes a newline of the Enter.
+        # A trailing backslash turns Enter into a newline.
         text += " ."
     return text

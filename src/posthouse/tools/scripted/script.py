@@ -1,4 +1,4 @@
-"""A prompt as moves that either mode can make, one after the other. Pure."""
+"""Expands a prompt into actions for both modes. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,79 +6,78 @@ from dataclasses import dataclass
 from posthouse.tools.scripted import directives
 from posthouse.tools.scripted.directives import (
     Ask,
-    Complain,
     Crash,
+    Describe,
     Env,
     Fail,
     IgnoreSignals,
-    Mistake,
+    InvalidDirective,
     Repeat,
     Retry,
     Say,
     Spawn,
     Stream,
-    Tell,
     Think,
     UseTool,
     Wait,
+    WriteStderr,
 )
 
-#: What is left of a prompt once everything that needs no machine has been worked out. The texts
-#: of all `Say`, joined, are the answer.
-Move = Say | Think | Wait | UseTool | Ask | Fail | Retry | Crash | IgnoreSignals | Spawn | Complain
+#: A step that needs side effects or output. The texts of all `Say`, joined, are the answer.
+Action = Say | Think | Wait | UseTool | Ask | Fail | Retry | Crash | IgnoreSignals | Spawn | WriteStderr
 
 _QUOTED_CHARS = 80
 _HASH_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Knowledge:
-    """What the agent can tell when it is asked."""
+class ScriptContext:
+    """The facts that directives can query."""
 
     earlier_prompts: tuple[str, ...]
     role: str
     working_directory: str
     environment: Mapping[str, str]
-    #: Nobody needs to be asked before a tool is used.
+    #: Tools need no permission.
     allows_everything: bool = False
 
 
-def moves(prompt: str, knowledge: Knowledge) -> Iterator[Move]:
-    """What *prompt* asks for. Ends with a friendly word when nothing else was said."""
-    spoken = False
+def plan_actions(prompt: str, context: ScriptContext) -> Iterator[Action]:
+    """The actions of *prompt*. Without any output, the last one is a greeting."""
+    has_answer = False
     for step in directives.parse(prompt):
-        for move in _expand(step, prompt, knowledge):
-            if isinstance(move, Fail):
-                yield move
+        for action in _expand(step, prompt, context):
+            if isinstance(action, Fail):
+                yield action
                 return
-            if isinstance(move, Say):
-                starts_line = spoken and not move.text.startswith(" ")
-                yield Say("\n" + move.text) if starts_line else move
-                spoken = True
+            if isinstance(action, Say):
+                starts_line = has_answer and not action.text.startswith(" ")
+                yield Say("\n" + action.text) if starts_line else action
+                has_answer = True
             else:
-                spoken = spoken or isinstance(move, Ask)
-                yield move
-    if not spoken:
+                has_answer = has_answer or isinstance(action, Ask)
+                yield action
+    if not has_answer:
         yield Say(greeting(prompt))
 
 
 def greeting(prompt: str) -> str:
-    """The answer to a prompt that asks for nothing in particular."""
+    """The answer to a prompt without output directives."""
     words = " ".join(prompt.split())
     quoted = words if len(words) <= _QUOTED_CHARS else words[: _QUOTED_CHARS - 1] + "…"
     return f"Hello! I am a scripted agent and got your prompt “{quoted}” ({len(prompt)} characters)."
 
 
-def _expand(step: directives.Step, prompt: str, knowledge: Knowledge) -> Iterator[Move]:
+def _expand(step: directives.Step, prompt: str, knowledge: ScriptContext) -> Iterator[Action]:
     if isinstance(step, Stream):
         yield from _words(step)
     elif isinstance(step, Repeat):
         yield Say("\n".join(prompt.splitlines()[-step.lines :]))
-    elif isinstance(step, Tell):
-        yield Say(_told(step, knowledge))
+    elif isinstance(step, Describe):
+        yield Say(_describe(step, knowledge))
     elif isinstance(step, Env):
         yield Say(_variable(step, knowledge.environment))
-    elif isinstance(step, Mistake):
+    elif isinstance(step, InvalidDirective):
         yield Say(f"Error: {step.text}")
     elif isinstance(step, UseTool):
         asks = step.needs_permission and not knowledge.allows_everything
@@ -87,14 +86,14 @@ def _expand(step: directives.Step, prompt: str, knowledge: Knowledge) -> Iterato
         yield step
 
 
-def _words(step: Stream) -> Iterator[Move]:
+def _words(step: Stream) -> Iterator[Action]:
     for number in range(step.words):
         if number:
             yield Wait(step.every_seconds)
         yield Say(f"{' ' if number else ''}w{number:04d}")
 
 
-def _told(step: Tell, knowledge: Knowledge) -> str:
+def _describe(step: Describe, knowledge: ScriptContext) -> str:
     if step.topic == "role":
         return knowledge.role or "I have no role."
     if step.topic == "cwd":

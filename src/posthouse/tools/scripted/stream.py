@@ -1,4 +1,4 @@
-"""Claude's `stream-json` records, as the scripted agent writes them. Pure but for fresh ids."""
+"""Claude's `stream-json` records, as written by the scripted agent. Pure except for random ids."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from posthouse.tools.scripted.directives import Failure
 
-#: What each failure looks like: the text, the HTTP status, the reason the stream gives.
+#: Each failure: the text, the HTTP status, the reason in the stream.
 FAILURES: Mapping[Failure, tuple[str, int, str]] = {
     "400": ("API Error: 400 scripted bad request", 400, "api_error"),
     "overloaded": ("API Error: 529 Overloaded", 529, "api_error"),
@@ -18,8 +18,8 @@ _DOLLARS_PER_WORD = 0.00001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How a headless turn ended, before it is put in words."""
+class HeadlessResult:
+    """The result of a headless turn, without its answer."""
 
     subtype: str = "success"
     is_error: bool = False
@@ -88,7 +88,12 @@ def tool_result(action_id: str, content: str, *, is_error: bool) -> dict[str, An
 
 
 def result(
-    ending: Ending, *, answer: str, prompt: str, duration_ms: int, denials: Sequence[Mapping[str, Any]]
+    ending: HeadlessResult,
+    *,
+    answer: str,
+    prompt: str,
+    duration_ms: int,
+    denials: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     words_in, words_out = len(prompt.split()), len(answer.split())
     record: dict[str, Any] = {
@@ -105,5 +110,5 @@ def result(
         "permission_denials": [dict(denial) for denial in denials],
         "terminal_reason": ending.terminal_reason,
     }
-    told = {"result": answer} if ending.subtype == "success" else {"errors": list(ending.errors)}
-    return record | told
+    outcome = {"result": answer} if ending.subtype == "success" else {"errors": list(ending.errors)}
+    return record | outcome

@@ -1,8 +1,8 @@
-"""The agent's own conversations: one JSONL file each, under `projects/` of its home.
+"""The agent's transcripts: one JSONL file per conversation, in `projects/` of its home.
 
 Records: `session` (id, role), `prompt`, `outcome` (with the answer and the tokens), `withdrawn` (the last
-prompt went back to the composer). A prompt is written when it is taken, its outcome when it is known.
-Without `is_kept` nothing reaches the disk: some agents leave no transcript.
+prompt was withdrawn to the composer). A prompt is written on submission, its outcome when it is known.
+Without `is_kept` nothing is written to disk: some agents leave no transcript.
 """
 
 import json
@@ -30,7 +30,7 @@ class Transcript:
 
     @classmethod
     def new(cls, home: Path, working_directory: Path, *, role: str, is_kept: bool) -> "Transcript":
-        """Start a conversation. If it is kept, its file is there when this returns."""
+        """Start a conversation. With *is_kept*, its file exists on return."""
         folder = files.private_folder(project_folder(home, working_directory))
         transcript = cls(folder / f"{_new_id()}.jsonl", is_kept=is_kept)
         transcript.append("session", session_id=transcript.session_id, role=role)
@@ -45,7 +45,7 @@ class Transcript:
 
     @classmethod
     def latest(cls, home: Path, working_directory: Path) -> "Transcript | None":
-        """The conversation that was written to last, or None."""
+        """The most recently written conversation, or None."""
         folder = project_folder(home, working_directory)
         paths = list(folder.glob("*.jsonl")) if folder.is_dir() else []
         return cls(max(paths, key=lambda path: path.stat().st_mtime_ns)) if paths else None
@@ -55,7 +55,7 @@ class Transcript:
             files.append_line(self.path, {"type": kind, "at": clock.iso_micros(clock.now()), **fields})
 
     def records(self) -> list[Mapping[str, Any]]:
-        """The newest records, oldest first; a line that is still being written is left out."""
+        """The newest records, oldest first; an incomplete last line is skipped."""
         if not self._is_kept:
             return []
         with self.path.open("rb") as stream:
@@ -69,16 +69,16 @@ class Transcript:
         return tuple(record["text"] for record in self.records() if record["type"] == "prompt")
 
     def role(self) -> str:
-        """The role the conversation began with; "" when it has none or it lies too far back."""
+        """The conversation's role; "" if it has none or its record is outside the tail."""
         return next((str(record["role"]) for record in self.records() if record["type"] == "session"), "")
 
 
 def project_folder(home: Path, working_directory: Path) -> Path:
-    """Where the conversations of one working directory lie."""
-    where = str(working_directory.resolve())
-    # The checksum tells `a/b` from `a-b`.
-    slug = re.sub(r"[^A-Za-z0-9]", "-", where)[-_SLUG_CHARS:]
-    return home / "projects" / f"{slug}-{zlib.crc32(where.encode()):08x}"
+    """The folder with the conversations of one working directory."""
+    folder_path = str(working_directory.resolve())
+    # The checksum distinguishes `a/b` from `a-b`.
+    slug = re.sub(r"[^A-Za-z0-9]", "-", folder_path)[-_SLUG_CHARS:]
+    return home / "projects" / f"{slug}-{zlib.crc32(folder_path.encode()):08x}"
 
 
 def _new_id() -> str:

@@ -1,4 +1,4 @@
-"""The truth log: what the agent really received and did, for tests to hold claims against."""
+"""The truth log: what the agent actually received and did, as ground truth for tests."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from posthouse.support import clock, files
 _MAX_BYTES = 32 * 1024 * 1024
 
 
-class Truth:
+class TruthWriter:
     """Appends one JSON line per event; a single write each, so several processes may share it."""
 
     def __init__(self, path: Path) -> None:
@@ -16,7 +16,7 @@ class Truth:
         files.private_folder(path.parent)
 
     def write(self, event: str, **fields: object) -> None:
-        """Record *event*. A log that has grown beyond its bound is set aside first."""
+        """Record *event*. Rotates a log beyond its size limit first."""
         self._rotate()
         moment = clock.iso_micros(clock.now())
         files.append_line(self._path, {"event": event, "at": moment, "pid": os.getpid(), **fields})

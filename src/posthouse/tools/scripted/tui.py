@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from math import inf
 
 from posthouse.tools.scripted import view
-from posthouse.tools.scripted.agent import Agent, NoConversation
+from posthouse.tools.scripted.agent import AgentRun, NoConversation
 from posthouse.tools.scripted.conversation import Conversation
 from posthouse.tools.scripted.interactive import Interactive
 from posthouse.tools.scripted.keys import KeyReader, Pressed
@@ -20,21 +20,21 @@ from posthouse.tools.scripted.page import Page
 from posthouse.tools.scripted.painter import Painter
 
 _READ_BYTES = 65536
-#: A key that starts with Escape arrives whole within this time.
+#: An escape sequence is complete within this time.
 _ESCAPE_SECONDS = 0.05
 _SPINNER_SECONDS = 0.5
 _HOOK_SECONDS = 0.1
 
 
-def run(agent: Agent) -> int:
-    """Serve the terminal until the program is told to end; returns the exit code."""
+def run(agent: AgentRun) -> int:
+    """Run the TUI until it ends; returns the exit code."""
     descriptor, output = sys.stdin.fileno(), sys.stdout.fileno()
     if not os.isatty(descriptor) or not os.isatty(output):
         sys.stderr.write("error: the TUI needs a terminal; use -p for a headless turn\n")
         return 1
     timers = _Timers()
     try:
-        conversation = Conversation(agent, agent.conversation(), timers.later)
+        conversation = Conversation(agent, agent.conversation(), timers.schedule)
     except NoConversation as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -51,13 +51,13 @@ def run(agent: Agent) -> int:
 
 
 class _Timers:
-    """Actions for later, in the order they are due."""
+    """Scheduled callbacks, in due order."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[float, Callable[[], None]]] = []
 
-    def later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Run *action* after *seconds*: at once when that is none."""
+    def schedule(self, seconds: float, action: Callable[[], None]) -> None:
+        """Run *action* after *seconds*; immediately if that is 0."""
         if seconds <= 0:
             action()
         else:
@@ -74,10 +74,10 @@ class _Timers:
 
 
 class _Loop:
-    """Waits for whatever comes first, and paints after each."""
+    """The event loop: waits for the next event, handles it, repaints."""
 
     def __init__(
-        self, agent: Agent, descriptor: int, painter: Painter, timers: _Timers, conversation: Conversation
+        self, agent: AgentRun, descriptor: int, painter: Painter, timers: _Timers, conversation: Conversation
     ) -> None:
         self._agent = agent
         self._descriptor = descriptor
@@ -86,7 +86,7 @@ class _Loop:
         self._keys = KeyReader()
         self._read_at = -inf
         banner = f"scripted agent · {agent.persona.name}\n{agent.working_directory}\n"
-        page = Page(painter, agent.persona.look, banner=banner)
+        page = Page(painter, agent.persona.appearance, banner=banner)
         self._interactive = Interactive(agent, conversation, page, now=time.monotonic())
 
     def run(self) -> int:
@@ -106,7 +106,7 @@ class _Loop:
         timeout = self._next_due() - time.monotonic()
         sources = [self._descriptor, self._agent.signals.fileno()]
         ready, _, _ = select.select(sources, [], [], None if timeout == inf else max(0.0, timeout))
-        self._obey_signals()
+        self._handle_signals()
         if self._descriptor in ready:
             self._read()
         elif self._keys.is_waiting and time.monotonic() >= self._read_at + _ESCAPE_SECONDS:
@@ -136,8 +136,8 @@ class _Loop:
             if self._interactive.exit_code is None:
                 self._interactive.handle(item, self._read_at)
 
-    def _obey_signals(self) -> None:
-        for number in self._agent.signals.take():
+    def _handle_signals(self) -> None:
+        for number in self._agent.signals.drain():
             if number == signal.SIGWINCH:
                 self._painter.resize()
             elif number == signal.SIGINT:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from posthouse.tools.scripted import cells
-from posthouse.tools.scripted.appearance import BRAILLE, Look
+from posthouse.tools.scripted.appearance import BRAILLE, Appearance
 from posthouse.tools.scripted.dialog import Dialog
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -11,8 +11,8 @@ _MIN_COMPOSER_ROWS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """What the templates of a look speak of."""
+class Labels:
+    """The values for the templates of an appearance."""
 
     folder: str
     path: str
@@ -20,15 +20,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """Everything the live part shows at one moment."""
+class LiveView:
+    """The content of the live part at one moment."""
 
-    look: Look
-    place: Place
+    appearance: Appearance
+    labels: Labels
     columns: int
     rows: int
     draft: str
-    #: Where the cursor stands in the draft.
+    #: The cursor position in the draft.
     cursor: int
     #: The unfinished last line of the answer.
     tail: str
@@ -36,33 +36,33 @@ class View:
     active_seconds: float | None
     queued: tuple[str, ...]
     dialog: Dialog | None
-    #: Takes the footer's place: "Press Ctrl-C again to exit".
+    #: Replaces the footer: "Press Ctrl-C again to exit".
     notice: str
-    #: False while the program only paints itself.
+    #: False until the program is ready.
     is_up: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows with their escapes, and where the cursor belongs in them (row, column)."""
+    """Rows with escapes, and the cursor position in them (row, column)."""
 
     rows: tuple[str, ...]
     cursor: tuple[int, int]
 
 
-def title(view: View) -> str:
-    """What the terminal's title says; "" to leave it alone."""
+def title(view: LiveView) -> str:
+    """The terminal title; "" leaves it unchanged."""
     if not view.is_up:
         return ""
-    look = view.look
-    template = look.idle_title if view.active_seconds is None else look.active_title
+    appearance = view.appearance
+    template = appearance.idle_title if view.active_seconds is None else appearance.active_title
     if view.dialog is not None:
-        # A question of the running turn is announced by some, a dialog at the start by none.
-        template = look.idle_title if view.dialog.kind == "trust" else look.blocked_title
+        # Some CLIs announce a question of the running turn; none announces a dialog at the start.
+        template = appearance.idle_title if view.dialog.kind == "trust" else appearance.blocked_title
     return _fill(template, view)
 
 
-def frame(view: View) -> Frame:
+def frame(view: LiveView) -> Frame:
     """The live part, never taller than the screen."""
     above = _activity(view)
     if view.dialog is not None:
@@ -76,17 +76,17 @@ def frame(view: View) -> Frame:
     return Frame(tuple(rows[hidden:]), (max(0, cursor[0] + len(above) - hidden), cursor[1]))
 
 
-def _activity(view: View) -> list[str]:
+def _activity(view: LiveView) -> list[str]:
     rows = cells.wrap(view.tail, view.columns) if view.tail else []
     if view.active_seconds is not None:
-        rows += ["", *_clipped(_fill(view.look.working, view), view.columns), ""]
+        rows += ["", *_clipped(_fill(view.appearance.working, view), view.columns), ""]
     for text in view.queued:
-        rows += _clipped(f"  {view.look.past_marker}{text.splitlines()[0]}", view.columns)
+        rows += _clipped(f"  {view.appearance.past_marker}{text.splitlines()[0]}", view.columns)
     return rows
 
 
-def _composer_rows(view: View) -> tuple[list[str], tuple[int, int]]:
-    look, indent = view.look, cells.width(view.look.marker)
+def _composer_rows(view: LiveView) -> tuple[list[str], tuple[int, int]]:
+    appearance, indent = view.appearance, cells.width(view.appearance.marker)
     columns = max(1, view.columns - indent)
     lines = cells.wrap(view.draft, columns)
     before = cells.wrap(view.draft[: view.cursor], columns)
@@ -95,44 +95,44 @@ def _composer_rows(view: View) -> tuple[list[str], tuple[int, int]]:
         row, column = row + 1, 0
         lines += [""] if row == len(lines) else []
     footer = _footer(view)
-    above = [look.rule_above * view.columns] if look.rule_above else []
-    below = [look.rule_below * view.columns] if look.rule_below else [""]
+    above = [appearance.rule_above * view.columns] if appearance.rule_above else []
+    below = [appearance.rule_below * view.columns] if appearance.rule_below else [""]
     room = max(_MIN_COMPOSER_ROWS, view.rows - len(above) - len(below) - len(footer) - 2)
     first = min(max(0, len(lines) - room), row)
     shown = lines[first : first + room]
     if not view.draft:
-        text = look.queued_placeholder if view.queued else look.placeholder
+        text = appearance.queued_placeholder if view.queued else appearance.placeholder
         shown = [f"{_DIM}{cells.wrap(text, columns)[0]}{_PLAIN}" if text else ""]
-    drafted = [f"{_BOLD}{look.marker}{_PLAIN}{shown[0]}", *(" " * indent + line for line in shown[1:])]
+    drafted = [f"{_BOLD}{appearance.marker}{_PLAIN}{shown[0]}", *(" " * indent + line for line in shown[1:])]
     return [*above, *drafted, *below, *footer], (len(above) + row - first, indent + column)
 
 
-def _footer(view: View) -> list[str]:
-    look = view.look
-    hint = look.active_footer if view.active_seconds is not None else look.idle_footer
+def _footer(view: LiveView) -> list[str]:
+    appearance = view.appearance
+    hint = appearance.active_footer if view.active_seconds is not None else appearance.idle_footer
     rows = _clipped(view.notice or hint, view.columns)
-    if look.status and view.is_up:
-        rows = [*_clipped(_fill(look.status, view), view.columns), *rows]
+    if appearance.status and view.is_up:
+        rows = [*_clipped(_fill(appearance.status, view), view.columns), *rows]
     return rows
 
 
-def _dialog_rows(view: View, dialog: Dialog) -> list[str]:
-    look, rows = view.look, ["─" * view.columns]
+def _dialog_rows(view: LiveView, dialog: Dialog) -> list[str]:
+    appearance, rows = view.appearance, ["─" * view.columns]
     for line in dialog.lines:
         rows += cells.wrap(f" {line}", view.columns)
     rows.append("")
     for number, choice in enumerate(dialog.choices):
-        mark = look.selector if number == dialog.selected else " "
+        mark = appearance.selector if number == dialog.selected else " "
         rows += _clipped(f" {mark} {number + 1}. {choice}", view.columns)
-    return [*rows, "", *cells.wrap_words(look.dialog_footer, view.columns)]
+    return [*rows, "", *cells.wrap_words(appearance.dialog_footer, view.columns)]
 
 
-def _fill(template: str, view: View) -> str:
+def _fill(template: str, view: LiveView) -> str:
     seconds = view.active_seconds or 0.0
     return template.format(
-        folder=view.place.folder,
-        path=view.place.path,
-        model=view.place.model,
+        folder=view.labels.folder,
+        path=view.labels.path,
+        model=view.labels.model,
         seconds=int(seconds),
         spinner=BRAILLE[int(seconds * 2) % len(BRAILLE)],
     )

@@ -1,6 +1,6 @@
-"""The skills that teach an agent to use its mailbox, and how they get into the home of its CLI.
+"""The agent skills for mailbox use, and their installation in a CLI's home.
 
-Which folder of a home holds skills is each tool's own knowledge; when they are due is the session's.
+The tool defines the skills folder of a home; the session decides when to install.
 """
 
 from posthouse.tools.skills.installation import NAMES, install, text_of

@@ -112,4 +112,4 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize(("given", "changed"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_change_keeps_what_it_does_not_name(given: dict[str, Any], changed: dict[str, Any]) -> None:
     """The whole definition is sent, because the gateway replaces all of it."""
-    assert commands.changed(OLD, given) == {**KEPT, **changed}
+    assert commands.merge(OLD, given) == {**KEPT, **changed}

@@ -10,7 +10,7 @@ from posthouse.cli.commands import logs
 def test_only_whole_lines_are_shown_and_each_once(tmp_path: Path) -> None:
     """A line that is being written waits for its end."""
     path = tmp_path / "events.jsonl"
-    with logs.Growing(path) as growing:
+    with logs.FollowedFile(path) as growing:
         assert list(growing.lines()) == []
         path.write_text("one\ntw")
         assert list(growing.lines()) == ["one"]
@@ -24,7 +24,7 @@ def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(tmp_path: Path) 
     """Nothing is lost between the old file and the one that takes its name."""
     path = tmp_path / "events.jsonl"
     path.write_text("one\n")
-    with logs.Growing(path) as growing:
+    with logs.FollowedFile(path) as growing:
         list(growing.lines())
         with path.open("a") as stream:
             stream.write("two\n")
@@ -53,4 +53,4 @@ def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(tmp_path: Path) 
 )
 def test_an_event_is_told_in_one_line(line: str, told: str) -> None:
     """Time first where the event has one, then what, then the rest; a line that is no event stays."""
-    assert logs.told(line) == told
+    assert logs.format_line(line) == told

@@ -38,7 +38,7 @@ RECEIPT: dict[str, Any] = {
 
 def test_a_receipt_is_drawn_as_a_timeline() -> None:
     """Each stage with its time, what passed since the one before, and how it is known."""
-    drawn = requests.drawn(RECEIPT, Output("plain", stream=io.StringIO()))
+    drawn = requests.format_receipt(RECEIPT, Output("plain", stream=io.StringIO()))
 
     lines = drawn.splitlines()
     assert lines[:5] == [
@@ -61,6 +61,6 @@ def test_what_failed_shows_its_reason() -> None:
     """Without a result there is none to show."""
     failed = {**RECEIPT, "state": "failed", "result": None, "error": "the turn ended badly"}
 
-    assert requests.drawn(failed, Output("plain", stream=io.StringIO())).splitlines()[-1] == (
+    assert requests.format_receipt(failed, Output("plain", stream=io.StringIO())).splitlines()[-1] == (
         "error: the turn ended badly"
     )

@@ -10,7 +10,7 @@ import pytest
 from posthouse.cli import dispatch
 from posthouse.cli.wiring import Wiring
 from posthouse.contracts import server_files as cf
-from posthouse.server.token_store import TokenTaken, UnknownToken
+from posthouse.errors import Conflict, NotFound
 
 Run = Callable[..., str]
 
@@ -29,7 +29,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 def test_tokens_are_named_with_what_they_allow_and_never_shown(run: Run, tmp_path: Path) -> None:
     """The file holds the token; what is printed says where that is."""
-    assert run("tokens", "list") == "no tokens; make one with: tokens create NAME --scope read\n"
+    assert run("tokens", "list") == "no tokens; create one with: tokens create NAME --scope read\n"
     path = tmp_path / "runtime" / cf.SERVERS / cf.TOKENS / "prompt" / "phone"
 
     assert run("tokens", "create", "phone", "--scope", "prompt") == f"a token of scope prompt is in {path}\n"
@@ -42,9 +42,9 @@ def test_tokens_are_named_with_what_they_allow_and_never_shown(run: Run, tmp_pat
 def test_a_name_is_given_once_and_taken_away_once(run: Run) -> None:
     """Whatever the scope."""
     run("tokens", "create", "phone", "--scope", "prompt")
-    with pytest.raises(TokenTaken):
+    with pytest.raises(Conflict, match="already exists"):
         run("tokens", "create", "phone", "--scope", "read")
 
-    assert run("tokens", "revoke", "phone") == "'phone' opens nothing any more\n"
-    with pytest.raises(UnknownToken):
+    assert run("tokens", "revoke", "phone") == "token 'phone' is revoked\n"
+    with pytest.raises(NotFound, match="no token 'phone'"):
         run("tokens", "revoke", "phone")

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from posthouse.cli import dispatch
-from posthouse.cli.commands import tui
 from posthouse.cli.error_output import UsageError
 from posthouse.cli.wiring import Wiring
-from posthouse.errors import PosthouseError
+from posthouse.errors import NotFound, PosthouseError
 from posthouse.tools.packs import captures
 
 FOLDER = captures.folder_of("claude")
@@ -89,7 +88,7 @@ def test_a_screen_may_come_from_stdin(run: Any, monkeypatch: pytest.MonkeyPatch)
         pytest.param(("--ansi", "/"), "/ can't be read: Is a directory", id="a folder"),
         pytest.param(("--ansi", "/dev/zero"), "is larger than", id="no end"),
         pytest.param(
-            ("--ansi", "x", "--cursor", "3"), "'3' is no place: give column and row", id="half a place"
+            ("--ansi", "x", "--cursor", "3"), "invalid position '3': give column and row", id="half a place"
         ),
         pytest.param(("--ansi", "x", "--tool", "vi"), "invalid choice: 'vi'", id="a tool that is none"),
         pytest.param((), "--ansi", id="no capture named"),
@@ -108,7 +107,7 @@ def test_all_captures_of_all_packs_are_read_right(run: Any) -> None:
     code, out = run("tui", "check")
 
     total = sum(len(captures.names(captures.folder_of(tool))) for tool in captures.tools())
-    assert (code, out) == (0, f"captures read as a person read them: {total}\n")
+    assert (code, out) == (0, f"captures classified as expected: {total}\n")
 
 
 def test_a_capture_that_is_read_otherwise_is_shown_and_fails_the_check(run: Any, tmp_path: Path) -> None:
@@ -136,12 +135,12 @@ def test_a_capture_that_is_read_otherwise_is_shown_and_fails_the_check(run: Any,
         },
     )
     code, out = run("tui", "check", "--tool", "claude", "--captures", str(tmp_path))
-    assert (code, out.splitlines()[-1]) == (1, "captures read otherwise: 2 of 3")
+    assert (code, out.splitlines()[-1]) == (1, "captures classified differently: 2 of 3")
 
 
 def test_captures_elsewhere_need_a_tool_and_a_folder(run: Any, tmp_path: Path) -> None:
     """Nobody guesses whose screens they are."""
     with pytest.raises(PosthouseError, match="--captures needs --tool"):
         run("tui", "check", "--captures", str(tmp_path))
-    with pytest.raises(tui.NoCapture, match="is no folder of captures"):
+    with pytest.raises(NotFound, match="is not a folder of captures"):
         run("tui", "check", "--tool", "claude", "--captures", str(tmp_path / "none"))

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from posthouse.clients.server import (
-    AsyncCoordinationClient,
-    BadAddress,
-    CoordinationClient,
-    NotAPair,
-    OtherShape,
-    ServerCannot,
+    AsyncServerClient,
+    BadServerAddress,
+    NotAServer,
+    ServerClient,
     ServerConflict,
     ServerRefused,
     ServerUnreachable,
+    ServerUnsupported,
+    UnexpectedResponse,
     async_gateway,
     responses,
 )
@@ -34,11 +34,11 @@ def server() -> Iterator[Told]:
         yield made
 
 
-Client = CoordinationClient | AsyncCoordinationClient
+Client = ServerClient | AsyncServerClient
 Make = Callable[[str], Client]
 
 
-@pytest.fixture(params=[CoordinationClient, AsyncCoordinationClient], ids=["blocking", "awaited"])
+@pytest.fixture(params=[ServerClient, AsyncServerClient], ids=["blocking", "awaited"])
 def make(request: pytest.FixtureRequest) -> Make:
     def made(url: str) -> Client:
         client: Client = request.param(url, timeout_seconds=LIMIT_SECONDS, token="t0ken")
@@ -89,7 +89,7 @@ def test_each_question_has_its_route(
     server: Told, make: Make, ask: Callable[[Any], Any], method: str, target: str, body: Any
 ) -> None:
     """Method, path and body are the contract's, and the token is shown."""
-    with suppress(OtherShape):  # `{}` is no answer to most of them
+    with suppress(UnexpectedResponse):  # `{}` is no answer to most of them
         result(ask(make(server.url)))
 
     [asked] = server.asked
@@ -120,7 +120,7 @@ def test_answers_are_typed_and_what_is_new_is_passed_over(server: Told, make: Ma
     )
 
     server.answer = (200, json.dumps({"status": "ok", "request_id": "r", "detail": "d"}).encode())
-    with pytest.raises(OtherShape, match="`success`"):
+    with pytest.raises(UnexpectedResponse, match="`success`"):
         result(make(server.url).interrupt("a"))
 
 
@@ -133,7 +133,7 @@ def test_answers_are_typed_and_what_is_new_is_passed_over(server: Told, make: Ma
         (409, Conflict),
         (422, InvalidInput),
         (429, Unavailable),
-        (501, ServerCannot),
+        (501, ServerUnsupported),
         (502, Unavailable),
         (503, Unavailable),
     ],
@@ -165,7 +165,7 @@ def test_ambiguity_names_the_candidates(server: Told, make: Make) -> None:
 def test_a_stranger_is_no_pair(server: Told, make: Make, answer: tuple[int, bytes]) -> None:
     """A server is known by what it calls itself."""
     server.answer = answer
-    with pytest.raises(NotAPair, match=str(server.server_port)):
+    with pytest.raises(NotAServer, match=str(server.server_port)):
         result(make(server.url).identify())
 
     server.answer = (200, b'{"status": "ok", "houmao_service": "houmao-passive-server"}')
@@ -202,11 +202,11 @@ def test_events_are_heard_one_by_one(server: Told, make: Make, is_chunked: bool)
     client = make(server.url)
 
     async def heard() -> list[Any]:
-        assert isinstance(client, AsyncCoordinationClient)
+        assert isinstance(client, AsyncServerClient)
         return [one async for one in client.events(since="start", agents=("gpu",), kinds=("completed",))]
 
     def read() -> list[Any]:
-        if isinstance(client, AsyncCoordinationClient):
+        if isinstance(client, AsyncServerClient):
             return asyncio.run(heard())
         with client.events(since="start", agents=("gpu",), kinds=("completed",)) as feed:
             told = [*feed]
@@ -227,8 +227,8 @@ def test_events_are_heard_one_by_one(server: Told, make: Make, is_chunked: bool)
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
     """Before anything is asked."""
-    with pytest.raises(BadAddress):
-        CoordinationClient(address)
+    with pytest.raises(BadServerAddress):
+        ServerClient(address)
 
 
 def test_both_clients_have_the_same_methods() -> None:
@@ -237,6 +237,6 @@ def test_both_clients_have_the_same_methods() -> None:
     def public(kind: type) -> set[str]:
         return {name for name in dir(kind) if not name.startswith("_")}
 
-    assert public(CoordinationClient) == public(AsyncCoordinationClient)
-    own = public(async_gateway.AsyncManagedGateway) - {"ask"}
-    assert own <= public(type(CoordinationClient("http://h").gateway("a")))
+    assert public(ServerClient) == public(AsyncServerClient)
+    own = public(async_gateway.AsyncManagedGateway) - {"request"}
+    assert own <= public(type(ServerClient("http://h").gateway("a")))

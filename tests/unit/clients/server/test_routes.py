@@ -42,7 +42,7 @@ _NAMES = {"agent_ref": "REF", "turn_id": "TURN", "request_id": "REQUEST", "remin
 
 def test_every_route_has_a_method() -> None:
     """Neither side has one that the other does not know."""
-    spoken = async_gateway.Spoken("REF")
+    spoken = async_gateway.RequestRecorder("REF")
     asked = [*_OF_AGENTS, *(ask(spoken) for ask in _OF_GATEWAYS)]
 
     ours = {(question.method, question.path.partition("?")[0]) for question in asked}

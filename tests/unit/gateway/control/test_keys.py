@@ -12,7 +12,7 @@ from posthouse.agent.adapter import AgentGone
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
-from posthouse.terminal.keys import Key, Literal_
+from posthouse.terminal.keys import Key, LiteralText
 from posthouse.testing.gateway import Answer, FakeAgent, call
 from posthouse.testing.running_gateways import is_at_rest
 
@@ -50,8 +50,8 @@ def test_keys_are_typed_in_order_and_told_without_their_text(opened: Opener, mad
         )
         assert escaped.status == 200
         assert made.pressed == [
-            (Literal_("/model"), Key("Enter"), Key("Down")),
-            (Literal_("a<[Enter]>"),),
+            (LiteralText("/model"), Key("Enter"), Key("Down")),
+            (LiteralText("a<[Enter]>"),),
         ]
 
     asyncio.run(story())

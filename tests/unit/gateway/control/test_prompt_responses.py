@@ -13,7 +13,7 @@ from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
 from posthouse.support import clock
-from posthouse.terminal.keys import Key, Literal_
+from posthouse.terminal.keys import Key, LiteralText
 from posthouse.terminal.screen import Choice
 from posthouse.testing.gateway import Answer, FakeAgent, call
 
@@ -48,18 +48,18 @@ def told(session: Session, *kinds: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in event.items() if not name.endswith("_utc")} for event in events]
 
 
-ASKED: dict[str, tuple[Any, tuple[Literal_ | Key, ...], int]] = {
-    "by number": (2, (Literal_("2"),), 2),
-    "by a number in words": ("2", (Literal_("2"),), 2),
-    "by its label": ("yes", (Literal_("1"),), 1),
-    "by the beginning of its label": ("yes, and", (Literal_("2"),), 2),
+ASKED: dict[str, tuple[Any, tuple[LiteralText | Key, ...], int]] = {
+    "by number": (2, (LiteralText("2"),), 2),
+    "by a number in words": ("2", (LiteralText("2"),), 2),
+    "by its label": ("yes", (LiteralText("1"),), 1),
+    "by the beginning of its label": ("yes, and", (LiteralText("2"),), 2),
     "by moving to it": ("No", (Key("Down"), Key("Down"), Key("Enter")), 3),
 }
 
 
 @pytest.mark.parametrize(("asked", "pressed", "number"), ASKED.values(), ids=ASKED.keys())
 def test_a_choice_is_made_by_name_or_number(
-    opened: Opener, made_session: Session, asked: Any, pressed: tuple[Literal_ | Key, ...], number: int
+    opened: Opener, made_session: Session, asked: Any, pressed: tuple[LiteralText | Key, ...], number: int
 ) -> None:
     """The answer says that the dialog went away, and so does the journal."""
 
@@ -132,7 +132,7 @@ def test_nothing_is_pressed_when_nothing_is_asked(opened: Opener) -> None:
             answer = await ask(gateway, "POST", ANSWER, {"choice": 1})
 
         assert (answer.status, made.pressed) == (409, [])
-        assert answer.body["detail"] == "nothing is asked; the TUI is ready"
+        assert answer.body["detail"] == "no dialog is open; the TUI is ready"
 
     asyncio.run(story())
 
@@ -190,7 +190,7 @@ def test_nothing_answers_by_itself_unless_a_rule_says_so(
 
         assert (before, kept.body, pressed_before) == ({"rules": []}, rules, [])
         assert json.loads((made_session.root / FILE).read_text()) == rules
-        assert made.pressed == [(Literal_("1"),)]
+        assert made.pressed == [(LiteralText("1"),)]
         assert [event["by"] for event in told(made_session, "dialog_answered")] == ["rule"]
 
     asyncio.run(story())

@@ -12,7 +12,7 @@ from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import Answer, FakeAgent, call
-from posthouse.tracking.observation import Ended
+from posthouse.tracking.observation import EndedTurn
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
 STATE = "/v1/control/tui/state"
@@ -103,7 +103,7 @@ def test_a_note_makes_the_turn_active_and_the_transcript_ends_it(opened: Opener)
         made = agent()
         async with opened(made) as gateway:
             noted = await ask(gateway, NOTE, {"prompt": "whisper"})
-            made.show("ready", ended=Ended(submitted_at_utc="now", outcome="interrupted"))
+            made.show("ready", ended=EndedTurn(submitted_at_utc="now", outcome="interrupted"))
             after = await ask(gateway, STATE)
 
         assert (noted.status, noted.body["turn"]) == (200, {"phase": "active"})

@@ -39,7 +39,7 @@ def live(descriptor):
             {"loop": block_loop, "stopped": stop_itself}[sys.argv[2]]()
     return 0
 
-sys.exit(keeper.keep(live, silent_seconds=0.5))
+sys.exit(keeper.supervise(live, heartbeat_timeout_seconds=0.5))
 """
 
 
@@ -73,7 +73,7 @@ def live(beats):
     asyncio.run(serve(beats))
     return 0
 
-sys.exit(keeper.keep(live, silent_seconds=1.0))
+sys.exit(keeper.supervise(live, heartbeat_timeout_seconds=1.0))
 """
 
 

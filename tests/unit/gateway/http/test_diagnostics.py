@@ -11,7 +11,7 @@ from posthouse.events.journal import Journal
 from posthouse.gateway.diagnostics import DiagnosticLog, NoDiagnostics
 from posthouse.gateway.files import Publisher, live_attach
 from posthouse.gateway.http import app
-from posthouse.gateway.http.diagnostics import Completions, watched
+from posthouse.gateway.http.diagnostics import CompletionLog, with_completion_log
 from posthouse.gateway.service import Gateway
 from posthouse.gateway.status import Binding
 from posthouse.queue import open_queue
@@ -119,7 +119,7 @@ def test_a_crash_is_noted_as_an_error(tmp_path: Path) -> None:
             raise AssertionError(message)
 
         try:
-            await Completions(crash, log)({"type": "http", "method": "GET", "path": "/x"}, receive, send)
+            await CompletionLog(crash, log)({"type": "http", "method": "GET", "path": "/x"}, receive, send)
         except RuntimeError:
             log.close()
 
@@ -135,4 +135,4 @@ def test_without_a_diagnostic_log_requests_cost_nothing_more() -> None:
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
         """Serve nothing."""
 
-    assert watched(served, NoDiagnostics()) is served
+    assert with_completion_log(served, NoDiagnostics()) is served

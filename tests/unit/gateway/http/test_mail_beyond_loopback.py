@@ -6,7 +6,7 @@ import pytest
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from posthouse.gateway.http.app import NO_MAIL_HERE, without_mail
+from posthouse.gateway.http.app import MAIL_UNAVAILABLE, without_mail
 from posthouse.testing.gateway import call
 
 
@@ -17,8 +17,8 @@ async def inside(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "body"),
     [
-        ("/v1/mail/status", 503, {"detail": NO_MAIL_HERE.detail}),
-        ("/v1/mail/send", 503, {"detail": NO_MAIL_HERE.detail}),
+        ("/v1/mail/status", 503, {"detail": MAIL_UNAVAILABLE.detail}),
+        ("/v1/mail/send", 503, {"detail": MAIL_UNAVAILABLE.detail}),
         ("/v1/mail-notifier", 200, {"let": "in"}),
     ],
 )

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from posthouse.mailbox import BadAttachment, MailTrouble, UnsupportedMail
+from posthouse.errors import InvalidInput
+from posthouse.mailbox import MailTransportError, UnsupportedMailOperation
 from posthouse.testing.fake_mailbox import BINDING
 from posthouse.testing.gateway_with_mailbox import House, Opened
 
@@ -175,9 +176,9 @@ def test_other_auth_schemes_say_that_no_verifier_exists(house: Opened) -> None:
 @pytest.mark.parametrize(
     ("failure", "status"),
     [
-        (MailTrouble("the disk is full"), 502),
-        (BadAttachment("there is no such file"), 422),
-        (UnsupportedMail("not with this transport"), 422),
+        (MailTransportError("the disk is full"), 502),
+        (InvalidInput("there is no such file", code="bad_attachment"), 422),
+        (UnsupportedMailOperation("not with this transport"), 422),
     ],
 )
 def test_what_the_mailbox_says_has_its_status(house: Opened, failure: Exception, status: int) -> None:

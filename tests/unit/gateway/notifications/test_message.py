@@ -5,9 +5,9 @@ import json
 
 from posthouse.events.event import Event
 from posthouse.gateway.notifications.delivery_status import DELAYS, delay_after, refused
-from posthouse.gateway.notifications.message import Whose, notice_of, signature, trial
+from posthouse.gateway.notifications.message import AgentIdentity, notice_of, signature, trial_notice
 
-WHOSE = Whose(agent_id="gpu-id", agent_name="gpu")
+WHOSE = AgentIdentity(agent_id="gpu-id", agent_name="gpu")
 EVENT = Event(number=7, kind="request_stage", line=b'{"kind": "request_stage", "stage": "completed"}')
 
 
@@ -31,7 +31,7 @@ def test_the_signature_is_that_of_standard_webhooks() -> None:
     """Checked against the example that its specification gives, so that receivers' libraries agree."""
     key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     body = b'{"test": 2432232314}'
-    notice = trial(WHOSE, "failed")
+    notice = trial_notice(WHOSE, "failed")
     given = type(notice)(event_id="e", notice_id="msg_p5jXN8AQM9LWM0D4loKWxJek", occasion="failed", body=body)
 
     assert signature(key, given, 1614265330) == {

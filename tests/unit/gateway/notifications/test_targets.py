@@ -8,15 +8,9 @@ from typing import Any
 import pytest
 
 from posthouse.contracts import notification_files as tf
+from posthouse.errors import Conflict, InvalidInput, NotFound
 from posthouse.gateway.notifications import targets
-from posthouse.gateway.notifications.targets import (
-    BadSecret,
-    BadTarget,
-    TargetFiles,
-    TargetNotFound,
-    TooManyTargets,
-    read_secret,
-)
+from posthouse.gateway.notifications.targets import TargetFiles, read_secret
 
 
 def test_a_target_is_kept_until_it_is_removed(tmp_path: Path) -> None:
@@ -24,7 +18,7 @@ def test_a_target_is_kept_until_it_is_removed(tmp_path: Path) -> None:
     kept = TargetFiles(tmp_path)
     one = kept.add(["finished"], command=["true"])
     two = kept.add(["failed", "limited"], url="https://example.org/hook?a=b", timeout_seconds=5)
-    kept.keep_state(two.target_id, tf.TargetState(after="7-end", delivered=1))
+    kept.save_state(two.target_id, tf.TargetState(after="7-end", delivered=1))
 
     assert TargetFiles(tmp_path).read() == [one, two]
     assert kept.find(two.target_id) == two
@@ -32,7 +26,7 @@ def test_a_target_is_kept_until_it_is_removed(tmp_path: Path) -> None:
     kept.remove(two.target_id)
     assert kept.read() == [one]
     assert sorted(path.name for path in kept.folder.iterdir()) == [tf.TARGETS, tf.LOCK]
-    with pytest.raises(TargetNotFound):
+    with pytest.raises(NotFound, match="no target"):
         kept.find(two.target_id)
 
 
@@ -43,7 +37,7 @@ def test_only_the_owner_reads_any_of_it(tmp_path: Path) -> None:
 
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept.folder.iterdir()} == {0o600}
     kept.secret_path(made.target_id).chmod(0o640)
-    with pytest.raises(BadSecret, match="of this user alone"):
+    with pytest.raises(InvalidInput, match="not private to this user"):
         kept.secret(made.target_id)
 
 
@@ -82,9 +76,10 @@ def test_a_change_is_seen_by_who_looks(tmp_path: Path) -> None:
 def test_what_can_not_be_told_is_refused(tmp_path: Path, given: dict[str, Any]) -> None:
     """Nothing is kept then, and no password ends up in a listing."""
     occasions = given.pop("occasions", ["finished"])
-    with pytest.raises(BadTarget) as refused:
+    with pytest.raises(InvalidInput) as refused:
         TargetFiles(tmp_path).add(occasions, **given)
 
+    assert refused.value.code == "bad_target"
     assert "secret@" not in str(refused.value)
     assert TargetFiles(tmp_path).read() == []
 
@@ -95,7 +90,7 @@ def test_there_is_a_limit(tmp_path: Path) -> None:
     for _ in range(targets.MAX_TARGETS):
         kept.add(["finished"], command=["true"])
 
-    with pytest.raises(TooManyTargets):
+    with pytest.raises(Conflict, match="remove one first"):
         kept.add(["finished"], command=["true"])
 
 
@@ -112,7 +107,7 @@ def test_a_secret_of_ones_own_is_taken(tmp_path: Path) -> None:
 
     assert found == [b"0123456789abcdef", b"0123456789abcdefg"]
     path.write_bytes(b"short")
-    with pytest.raises(BadSecret):
+    with pytest.raises(InvalidInput, match="a secret must have 16 to 1024 characters"):
         read_secret(path)
 
 
@@ -122,5 +117,5 @@ def test_a_file_that_holds_something_else_is_not_guessed_at(tmp_path: Path) -> N
     kept.folder.mkdir()
     (kept.folder / tf.TARGETS).write_text('{"schema_version": 2}')
 
-    with pytest.raises(BadTarget, match=tf.TARGETS):
+    with pytest.raises(InvalidInput, match=tf.TARGETS):
         kept.read()

@@ -11,7 +11,7 @@ from posthouse.contracts.gateway_control_http import ControlPrompt
 from posthouse.gateway.http import app
 from posthouse.gateway.receipts.idempotency import key_of
 from posthouse.gateway.service import Gateway
-from posthouse.queue import PastQueue
+from posthouse.queue import DirectPrompt
 from posthouse.testing.gateway import Answer, FakeAgent, call
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
@@ -139,8 +139,8 @@ def test_a_key_whose_answer_is_lost_leads_to_the_receipt(opened: Opener) -> None
         async with opened(made) as gateway:
             key = key_of("k-1", DIRECT, ControlPrompt(prompt="hello"))
             assert key is not None
-            past = PastQueue(kind="control_prompt", payload={"prompt": "hello"}, epoch=1)
-            request_id = await gateway.book.accept(past, key=key)
+            past = DirectPrompt(kind="control_prompt", payload={"prompt": "hello"}, epoch=1)
+            request_id = await gateway.receipts.accept(past, key=key)
             answer = await post(gateway, DIRECT, {"prompt": "hello"})
 
         assert (answer.status, made.received) == (409, [])

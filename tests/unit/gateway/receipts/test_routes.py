@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from posthouse.agent.adapter import AgentBusy, PromptFailed, Unproven
+from posthouse.agent.adapter import AgentBusy, PromptFailed, PromptUnconfirmed
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
@@ -130,7 +130,7 @@ def test_a_direct_prompt_that_failed_after_it_was_accepted_has_a_receipt_too(ope
 
     async def story() -> None:
         made = agent(is_headless=False)
-        made.failure = Unproven("nothing proves that the agent took it")
+        made.failure = PromptUnconfirmed("nothing proves that the agent took it")
         async with opened(made) as gateway:
             answer = await ask(gateway, "POST", DIRECT, {"prompt": "hello"})
             told = await receipt(gateway, answer.headers["x-posthouse-request-id"])
@@ -153,7 +153,7 @@ def test_a_reminders_delivery_has_a_receipt(opened: Opener, until: Until) -> Non
             definition = {"title": "t", "mode": "one_off", "prompt": "look", "ranking": 0}
             body = {"schema_version": 1, "reminders": [{**definition, "start_after_seconds": 0.01}]}
             created = await ask(gateway, "POST", "/v1/reminders", body)
-            await until(lambda: gateway.reminders.listing().reminders == [])
+            await until(lambda: gateway.reminders.list_all().reminders == [])
             listed = (await ask(gateway, "GET", f"{REQUESTS}?kind=reminder")).body["requests"]
 
         assert [(one["reminder_id"], one["state"], stages(one)) for one in listed] == [

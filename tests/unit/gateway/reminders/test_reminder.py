@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from posthouse.events.journal import Journal, read_events
-from posthouse.gateway.reminders.events import ReminderStory, left_by
-from posthouse.gateway.reminders.reminder import Keys, Reminder, effective, next_due
+from posthouse.gateway.reminders.events import ReminderEvents, restore
+from posthouse.gateway.reminders.reminder import KeyInput, Reminder, effective, next_due
 
 START = datetime(2026, 6, 5, tzinfo=UTC)
 
@@ -49,16 +49,16 @@ def test_the_cadence_keeps_to_its_anchor(interval: float, finished: float, due: 
 
 
 SEQUENCES = {
-    "none": (Keys(sequence="x", ensure_enter=True), "x<[Enter]>"),
-    "one": (Keys(sequence="x<[Enter]>", ensure_enter=True), "x<[Enter]>"),
-    "several": (Keys(sequence="x<[Enter]><[Enter]>", ensure_enter=True), "x<[Enter]>"),
-    "one inside": (Keys(sequence="a<[Enter]>b", ensure_enter=True), "a<[Enter]>b<[Enter]>"),
-    "as it is": (Keys(sequence="x<[Enter]><[Enter]>", ensure_enter=False), "x<[Enter]><[Enter]>"),
+    "none": (KeyInput(sequence="x", ensure_enter=True), "x<[Enter]>"),
+    "one": (KeyInput(sequence="x<[Enter]>", ensure_enter=True), "x<[Enter]>"),
+    "several": (KeyInput(sequence="x<[Enter]><[Enter]>", ensure_enter=True), "x<[Enter]>"),
+    "one inside": (KeyInput(sequence="a<[Enter]>b", ensure_enter=True), "a<[Enter]>b<[Enter]>"),
+    "as it is": (KeyInput(sequence="x<[Enter]><[Enter]>", ensure_enter=False), "x<[Enter]><[Enter]>"),
 }
 
 
 @pytest.mark.parametrize(("keys", "typed"), SEQUENCES.values(), ids=SEQUENCES.keys())
-def test_enter_at_the_end(keys: Keys, typed: str) -> None:
+def test_enter_at_the_end(keys: KeyInput, typed: str) -> None:
     """Exactly one, if it is asked for."""
     assert keys.typed == typed
 
@@ -93,7 +93,7 @@ def test_a_finished_one_off_is_over_and_a_deleted_repeat_too() -> None:
 def test_what_a_killed_gateway_had_is_read_from_its_story(tmp_path: Path) -> None:
     """Delivered and deleted ones are not lost; what was changed is told as changed."""
     journal = Journal(tmp_path / "events.jsonl")
-    story = ReminderStory(journal)
+    story = ReminderEvents(journal)
     names = ("waits", "changed", "runs", "repeats", "done", "failed", "deleted", "lost")
     known = {name: reminder(name, created_at=START + timedelta(seconds=n)) for n, name in enumerate(names)}
     for one in known.values():
@@ -112,7 +112,7 @@ def test_what_a_killed_gateway_had_is_read_from_its_story(tmp_path: Path) -> Non
     with (tmp_path / "events.jsonl").open("a") as torn:
         torn.write('{"kind": "reminder_deleted", "reminder_id": "greminder-waits"')
 
-    left = left_by(read_events(tmp_path / "events.jsonl"))
+    left = restore(read_events(tmp_path / "events.jsonl"))
 
     shown = [(one.title, one.ranking, one.paused, one.delivery_state(START), one.due_at) for one in left]
     assert shown == [
@@ -126,11 +126,11 @@ def test_what_a_killed_gateway_had_is_read_from_its_story(tmp_path: Path) -> Non
 def test_keys_are_told_as_keys_after_a_kill(tmp_path: Path) -> None:
     """The kind of delivery survives, what was to be typed does not."""
     journal = Journal(tmp_path / "events.jsonl")
-    secret = Keys(sequence="secret", ensure_enter=True)
-    ReminderStory(journal).registered(reminder(prompt=None, keys=secret))
+    secret = KeyInput(sequence="secret", ensure_enter=True)
+    ReminderEvents(journal).registered(reminder(prompt=None, keys=secret))
     journal.close()
 
-    left = left_by(read_events(tmp_path / "events.jsonl"))
+    left = restore(read_events(tmp_path / "events.jsonl"))
 
     assert [one.delivery_kind for one in left] == ["send_keys"]
     assert "secret" not in (tmp_path / "events.jsonl").read_text()

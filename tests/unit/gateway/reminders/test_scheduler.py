@@ -12,7 +12,7 @@ from posthouse.agent.adapter import AgentBusy, PromptFailed
 from posthouse.gateway.http import app
 from posthouse.gateway.service import Gateway
 from posthouse.sessions.session import Session
-from posthouse.terminal.keys import Key, Literal_
+from posthouse.terminal.keys import Key, LiteralText
 from posthouse.testing.gateway import FakeAgent, call
 
 Opener = Callable[[FakeAgent], AbstractAsyncContextManager[Gateway]]
@@ -51,7 +51,7 @@ def kinds(session: Session) -> list[str]:
 
 
 def is_over(gateway: Gateway) -> Callable[[], bool]:
-    return lambda: gateway.reminders.listing().reminders == []
+    return lambda: gateway.reminders.list_all().reminders == []
 
 
 def test_a_due_prompt_is_delivered_once_and_forgotten(
@@ -103,7 +103,7 @@ def test_keys_are_typed_with_one_enter_unless_told_otherwise(opened: Opener, unt
             )
             await until(is_over(gateway))
 
-        assert made.pressed == [(Literal_("/x"), Key("Enter")), (Key("Escape"),)]
+        assert made.pressed == [(LiteralText("/x"), Key("Enter")), (Key("Escape"),)]
         assert made.received == []
 
     asyncio.run(story())
@@ -179,7 +179,7 @@ def test_a_busy_gateway_puts_them_off_and_says_so_once(
     opened: Opener, until: Until, made_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Overdue until the queue is empty and nothing runs; that moment wakes it, not the next look."""
-    monkeypatch.setattr("posthouse.gateway.reminders.scheduler._LOOK_AGAIN_SECONDS", 3600.0)
+    monkeypatch.setattr("posthouse.gateway.reminders.scheduler._POLL_SECONDS", 3600.0)
 
     async def story() -> None:
         made = agent()
@@ -193,7 +193,7 @@ def test_a_busy_gateway_puts_them_off_and_says_so_once(
             for _ in range(3):
                 gateway.reminders.changed.set()
                 await until(lambda: not gateway.reminders.changed.is_set())
-            state = gateway.reminders.listing().reminders[0].delivery_state
+            state = gateway.reminders.list_all().reminders[0].delivery_state
             made.let_go()
             await until(is_over(gateway))
 
@@ -202,7 +202,7 @@ def test_a_busy_gateway_puts_them_off_and_says_so_once(
     asyncio.run(story())
 
     deferred = [event for event in events(made_session) if event["kind"] == "reminder_deferred"]
-    assert [event["detail"] for event in deferred] == ["something else is being carried out"]
+    assert [event["detail"] for event in deferred] == ["another request is executing"]
     assert sorted(deferred[0]) == [
         "delivery_kind",
         "detail",
@@ -276,7 +276,7 @@ def test_reminders_end_with_their_gateway_and_that_is_told(opened: Opener, made_
             await create(gateway, later, {**later, "ranking": 4, "paused": True})
         assert kinds(made_session)[2:] == ["reminder_lost_on_restart"] * 2
         async with opened(agent()) as gateway:
-            assert gateway.reminders.listing().reminders == []
+            assert gateway.reminders.list_all().reminders == []
 
     asyncio.run(story())
 

@@ -293,7 +293,7 @@ def test_a_reminder_that_is_being_delivered_can_not_be_changed(opened: Opener, u
             during = await ask(gateway, "GET", path)
             running = gateway.status().active_execution
             made.let_go()
-            await until(lambda: gateway.reminders.listing().reminders == [])
+            await until(lambda: gateway.reminders.list_all().reminders == [])
 
         assert (put.status, deleted.status, deleted.body["deleted"]) == (409, 200, True)
         assert (during.body["delivery_state"], running) == ("executing", "running")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.mailbox import Draft, Enclosure, Filter
+from posthouse.mailbox import Draft, MailFilter, OutgoingAttachment
 from posthouse.mailbox.filesystem import clear_messages, register_mailbox, repair
 from posthouse.mailbox.filesystem.clear_messages import Cleared
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
-from posthouse.mailbox.filesystem.registration import Wish
+from posthouse.mailbox.filesystem.registration import RegistrationRequest
 from posthouse.testing.mail import FilesystemOffice, address_of
 
 _FOUND = Cleared(messages=2, mailboxes=4, attachments=1)
@@ -20,9 +20,9 @@ def office(tmp_path: Path) -> FilesystemOffice:
     (tmp_path / "plot").write_text("content")
     made = FilesystemOffice(tmp_path / "mail")
     ada, _ = made.mailbox("ada"), made.mailbox("ben")
-    plot = Enclosure(path=tmp_path / "plot", is_copied=True)
+    plot = OutgoingAttachment(path=tmp_path / "plot", is_copied=True)
     ada.send(Draft(to=(address_of("ben"),), subject="one", body="words", enclosures=(plot,)))
-    stashed = Wish(address=address_of("ben"), owner_principal_id="HOUMAO-ben", mode="stash")
+    stashed = RegistrationRequest(address=address_of("ben"), owner_principal_id="HOUMAO-ben", mode="stash")
     register_mailbox.register(made.root, stashed)
     ada.send(Draft(to=(address_of("ben"),), subject="two", body="words"))
     return made
@@ -36,7 +36,7 @@ def _left(office: FilesystemOffice) -> list[str]:
 
 
 def _subjects(box: FilesystemMailbox) -> list[str]:
-    return [message.subject for message in box.find(Filter())]
+    return [message.subject for message in box.find(MailFilter())]
 
 
 def test_nothing_is_left_but_the_mailboxes(office: FilesystemOffice) -> None:

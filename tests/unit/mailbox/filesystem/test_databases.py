@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from posthouse.mailbox import Draft, Filter
+from posthouse.mailbox import Draft, MailFilter
 from posthouse.testing.mail import FilesystemOffice
 
 _OURS = {"posthouse_message_state_box", "posthouse_message_state_time"}
@@ -23,13 +23,13 @@ def test_two_indexes_are_all_that_is_ours_and_no_answer_needs_them(tmp_path: Pat
     for number in range(3):
         ada.send(Draft(to=(ben.address,), subject=f"{number}", body=""))
     path = office.root.mailboxes / ben.address / "mailbox.sqlite"
-    known = ben.find(Filter())
+    known = ben.find(MailFilter())
     before = _ours(path)
     with closing(sqlite3.connect(path)) as connection:
         for name in _OURS:
             connection.execute(f"DROP INDEX {name}")
 
     assert (before, _ours(path), _ours(office.root.index)) == (dict.fromkeys(_OURS, "index"), {}, {})
-    assert ben.find(Filter()) == known
+    assert ben.find(MailFilter()) == known
     office.mailbox("ben")
     assert _ours(path) == before

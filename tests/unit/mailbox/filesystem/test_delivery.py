@@ -6,7 +6,7 @@ import pytest
 
 from posthouse.mailbox.filesystem import placement
 from posthouse.mailbox.filesystem.open_root import open_root
-from posthouse.mailbox.message import Draft, Filter
+from posthouse.mailbox.message import Draft, MailFilter
 from posthouse.testing.mail import FilesystemOffice, address_of
 
 
@@ -25,5 +25,5 @@ def test_a_delivery_that_is_broken_off_is_undone_by_the_next_opening(
         ada.send(Draft(to=(address_of("ben"),), subject="hello", body="a body"))
     open_root(office.root.path)
 
-    assert (ben.find(Filter()), ada.find(Filter(box="sent"))) == ([], [])
+    assert (ben.find(MailFilter()), ada.find(MailFilter(box="sent"))) == ([], [])
     assert list(office.root.messages.rglob("*.md")) == []

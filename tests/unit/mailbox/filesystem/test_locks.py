@@ -10,7 +10,7 @@ import pytest
 
 from posthouse.mailbox.filesystem import locks
 from posthouse.mailbox.filesystem.layout import Root
-from posthouse.mailbox.filesystem.locks import MailboxLocked
+from posthouse.mailbox.transport import MailTransportError
 
 _ADDRESS = "a@b"
 
@@ -27,7 +27,7 @@ def _is_free(root: Root) -> bool:
     try:
         with locks.hold(root, [_ADDRESS], index=True, wait_seconds=0.05):
             return True
-    except MailboxLocked:
+    except MailTransportError:
         return False
 
 
@@ -95,7 +95,7 @@ def test_whoever_waits_in_vain_is_told_who_holds_it(root: Root) -> None:
     """The message has the file and what its holder wrote."""
     with (
         locks.hold(root, [], index=True),
-        pytest.raises(MailboxLocked, match=rf"index\.lock was not free within 0 s: pid={os.getpid()} "),
+        pytest.raises(MailTransportError, match=rf"index\.lock was not free within 0 s: pid={os.getpid()} "),
         locks.hold(root, [], index=True, wait_seconds=0),
     ):
         pass

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.mailbox import Draft, Filter, MailboxUnusable
+from posthouse.mailbox import Draft, MailboxUnusable, MailFilter
 from posthouse.mailbox.filesystem import create_root, open_root
 from posthouse.mailbox.filesystem.mailbox import open_mailbox
 from posthouse.testing.mail import FilesystemOffice, address_of
@@ -53,7 +53,7 @@ def test_making_a_root_again_changes_nothing(office: FilesystemOffice) -> None:
 
     create_root.create_root(office.root.path)
 
-    assert [message.subject for message in ada.find(Filter())] == ["kept"]
+    assert [message.subject for message in ada.find(MailFilter())] == ["kept"]
 
 
 def test_both_databases_keep_the_contracts_journal(office: FilesystemOffice) -> None:
@@ -68,9 +68,9 @@ def test_a_folder_with_something_else_in_it_does_not_become_a_root(tmp_path: Pat
     """Nobody's files get mail among them."""
     (tmp_path / "thesis.tex").write_text("mine")
 
-    with pytest.raises(MailboxUnusable, match="holds something else"):
+    with pytest.raises(MailboxUnusable, match="has other content"):
         create_root.create_root(tmp_path)
-    with pytest.raises(MailboxUnusable, match="no mailbox root"):
+    with pytest.raises(MailboxUnusable, match="not a mailbox root"):
         open_root.open_root(tmp_path)
 
 
@@ -117,7 +117,7 @@ def _missing_folder(office: FilesystemOffice) -> None:
         (_principals_table, "table of principals"),
         (_broken_index, "mailbox repair"),
         (_odd_entry, "neither a mailbox nor a stashed one"),
-        (_linked_folder, "no folder of its own"),
+        (_linked_folder, "not a real folder"),
         (_open_to_everybody, "can be written by other users; run: chmod go-w"),
         (_missing_folder, "is missing"),
     ],
@@ -186,7 +186,7 @@ def test_one_lost_message_does_not_hide_the_others(office: FilesystemOffice) -> 
     connection.commit()
     connection.close()
 
-    assert [message.subject for message in ada.find(Filter())] == ["kept", "(this message is lost)"]
+    assert [message.subject for message in ada.find(MailFilter())] == ["kept", "(this message is lost)"]
 
 
 def test_a_named_pipe_as_marker_is_not_waited_for(office: FilesystemOffice) -> None:

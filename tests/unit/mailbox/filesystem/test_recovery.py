@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.mailbox import Draft, Filter
+from posthouse.mailbox import Draft, MailFilter
 from posthouse.mailbox.filesystem import recovery, repair
 from posthouse.mailbox.filesystem.open_root import open_root
 from posthouse.testing.mail import FilesystemOffice, address_of
@@ -79,7 +79,7 @@ def test_a_bad_staged_file_stops_no_mail(
     caplog.clear()
     ada.send(Draft(to=(address_of("ben"),), subject="again", body=""))
 
-    assert [message.subject for message in ben.find(Filter())] == ["again", "hello"]
+    assert [message.subject for message in ben.find(MailFilter())] == ["again", "hello"]
     assert reported == [bad]
     assert "staged file skipped" in skipped
     assert str(bad) in skipped
@@ -104,7 +104,7 @@ def test_a_staged_file_of_another_user_is_not_believed(office: FilesystemOffice)
 
     assert planted.exists()
     assert [path for path, _ in recovery.unreadable(office.root)] == [planted]
-    assert [message.subject for message in ben.find(Filter())] == ["hello"]
+    assert [message.subject for message in ben.find(MailFilter())] == ["hello"]
 
 
 def test_a_staged_file_that_can_not_be_placed_stops_no_mail(office: FilesystemOffice) -> None:
@@ -120,4 +120,4 @@ def test_a_staged_file_that_can_not_be_placed_stops_no_mail(office: FilesystemOf
 
     ada.send(Draft(to=(address_of("ben"),), subject="again", body=""))
 
-    assert [message.subject for message in ben.find(Filter())] == ["again", "hello"]
+    assert [message.subject for message in ben.find(MailFilter())] == ["again", "hello"]

@@ -4,15 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.contracts.mail_address import BadAddress
-from posthouse.mailbox import Draft, Filter, MailboxUnusable, UnknownRecipient
+from posthouse.errors import Conflict, InvalidInput
+from posthouse.mailbox import Draft, MailboxUnusable, MailFilter, UnknownRecipient
 from posthouse.mailbox.filesystem import databases, register_mailbox, registration
 from posthouse.mailbox.filesystem.registration import (
-    BadRegistration,
     NotRegistered,
     Registration,
-    RegistrationConflict,
-    Wish,
+    RegistrationRequest,
 )
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -34,12 +32,12 @@ def _known(office: FilesystemOffice, address: str = _BEN) -> list[Registration]:
         return registration.of_address(index, address)
 
 
-def _wish(**more: object) -> Wish:
-    return Wish(address=_BEN, owner_principal_id="HOUMAO-ben", **more)  # type: ignore[arg-type]
+def _wish(**more: object) -> RegistrationRequest:
+    return RegistrationRequest(address=_BEN, owner_principal_id="HOUMAO-ben", **more)  # type: ignore[arg-type]
 
 
 def _subjects(office: FilesystemOffice) -> list[str]:
-    return [message.subject for message in office.mailbox("ben").find(Filter())]
+    return [message.subject for message in office.mailbox("ben").find(MailFilter())]
 
 
 def test_safe_takes_up_what_is_there_and_what_was_there(office: FilesystemOffice) -> None:
@@ -58,9 +56,9 @@ def test_safe_takes_up_what_is_there_and_what_was_there(office: FilesystemOffice
 
 def test_safe_never_takes_anothers_mailbox(office: FilesystemOffice) -> None:
     """The conflict says whose it is and what can be done."""
-    wish = Wish(address=_BEN, owner_principal_id="HOUMAO-eve")
+    wish = RegistrationRequest(address=_BEN, owner_principal_id="HOUMAO-eve")
 
-    with pytest.raises(RegistrationConflict, match=r"belongs to HOUMAO-ben .* stash"):
+    with pytest.raises(Conflict, match=r"belongs to HOUMAO-ben .* stash"):
         register_mailbox.register(office.root, wish)
 
 
@@ -98,7 +96,7 @@ def test_purge_forgets_the_mailbox_and_keeps_the_messages(office: FilesystemOffi
 
     assert not Path(gone.mailbox_path).exists()
     assert _known(office) == []
-    assert len(office.mailbox("ada").find(Filter(box="sent"))) == 1
+    assert len(office.mailbox("ada").find(MailFilter(box="sent"))) == 1
     with pytest.raises(NotRegistered):
         register_mailbox.deregister(office.root, _BEN, "deactivate")
 
@@ -106,7 +104,7 @@ def test_purge_forgets_the_mailbox_and_keeps_the_messages(office: FilesystemOffi
 def test_a_private_mailbox_lies_outside_and_is_linked(office: FilesystemOffice, tmp_path: Path) -> None:
     """Mail goes through the link; what else lies in the private folder is left alone."""
     private = tmp_path / "private"
-    wish = Wish(
+    wish = RegistrationRequest(
         address="cleo@b", owner_principal_id="HOUMAO-cleo", mailbox_kind="symlink", mailbox_path=private
     )
     register_mailbox.register(office.root, wish)
@@ -127,19 +125,21 @@ def test_a_private_folder_serves_one_address_and_is_outside_the_root(
     """Nobody reads another's mail by registering its folder."""
     taken = tmp_path / "taken"
     for address in ("x@b", "y@b"):
-        wish = Wish(
+        wish = RegistrationRequest(
             address=address, owner_principal_id="HOUMAO-x", mailbox_kind="symlink", mailbox_path=taken
         )
         if address == "x@b":
             register_mailbox.register(office.root, wish)
         else:
-            with pytest.raises(RegistrationConflict, match="is the mailbox of x@b"):
+            with pytest.raises(Conflict, match="is the mailbox of x@b"):
                 register_mailbox.register(office.root, wish)
     for path in (office.root.path / "messages", office.root.path.parent):
-        with pytest.raises(BadRegistration, match="not outside"):
+        with pytest.raises(InvalidInput, match="not outside"):
             register_mailbox.register(
                 office.root,
-                Wish(address="z@b", owner_principal_id="p", mailbox_kind="symlink", mailbox_path=path),
+                RegistrationRequest(
+                    address="z@b", owner_principal_id="p", mailbox_kind="symlink", mailbox_path=path
+                ),
             )
 
 
@@ -150,8 +150,10 @@ def test_no_address_leads_out_of_the_root_or_claims_to_be_the_system(
     office: FilesystemOffice, address: str
 ) -> None:
     """An address is a folder's name, and reserved ones are the operator's."""
-    with pytest.raises((BadAddress, BadRegistration)):
-        register_mailbox.register(office.root, Wish(address=address, owner_principal_id="HOUMAO-eve"))
+    with pytest.raises((InvalidInput, InvalidInput)):
+        register_mailbox.register(
+            office.root, RegistrationRequest(address=address, owner_principal_id="HOUMAO-eve")
+        )
 
 
 def test_the_operator_is_always_there_and_can_not_be_taken(office: FilesystemOffice) -> None:
@@ -159,15 +161,19 @@ def test_the_operator_is_always_there_and_can_not_be_taken(office: FilesystemOff
     operator = "HOUMAO-operator@houmao.localhost"
 
     assert [one.status for one in _known(office, operator)] == ["active"]
-    with pytest.raises(BadRegistration, match="stays"):
+    with pytest.raises(InvalidInput, match="stays"):
         register_mailbox.deregister(office.root, operator, "purge")
-    with pytest.raises(BadRegistration, match="belongs to HOUMAO-operator"):
-        register_mailbox.register(office.root, Wish(address=operator, owner_principal_id="HOUMAO-eve"))
+    with pytest.raises(InvalidInput, match="belongs to HOUMAO-operator"):
+        register_mailbox.register(
+            office.root, RegistrationRequest(address=operator, owner_principal_id="HOUMAO-eve")
+        )
 
 
 def test_something_else_in_the_way_is_not_overwritten(office: FilesystemOffice) -> None:
     """A file where a mailbox would go is somebody's."""
     office.root.entry("dora@b").write_text("mine")
 
-    with pytest.raises(MailboxUnusable, match="no folder of its own"):
-        register_mailbox.register(office.root, Wish(address="dora@b", owner_principal_id="HOUMAO-dora"))
+    with pytest.raises(MailboxUnusable, match="not a real folder"):
+        register_mailbox.register(
+            office.root, RegistrationRequest(address="dora@b", owner_principal_id="HOUMAO-dora")
+        )

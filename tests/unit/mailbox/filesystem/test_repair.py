@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from posthouse.mailbox import Draft, Filter, Flags
+from posthouse.errors import Conflict
+from posthouse.mailbox import Draft, Flags, MailFilter
 from posthouse.mailbox.filesystem import export, repair, stale_files
-from posthouse.mailbox.filesystem.export import ExportExists
 from posthouse.mailbox.filesystem.registration import NotRegistered
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -28,7 +28,7 @@ def office(tmp_path: Path) -> FilesystemOffice:
 
 def _seen(office: FilesystemOffice) -> list[tuple[str, str | None, bool | None]]:
     ben = office.mailbox("ben")
-    found = ben.find(Filter()) + ben.find(Filter(box="archive"))
+    found = ben.find(MailFilter()) + ben.find(MailFilter(box="archive"))
     return [(message.subject, message.box, message.read) for message in found]
 
 
@@ -113,7 +113,7 @@ def test_an_export_overwrites_nothing_and_leaves_nothing_half_done(
     office: FilesystemOffice, tmp_path: Path
 ) -> None:
     """A folder with something in it is refused, and so is an account that is not there."""
-    with pytest.raises(ExportExists):
+    with pytest.raises(Conflict, check=lambda error: error.code == "export_exists"):
         export.export(office.root, office.root.path, None)
     with pytest.raises(NotRegistered):
         export.export(office.root, tmp_path / "out", ["nobody@b"])

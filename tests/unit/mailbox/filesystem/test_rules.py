@@ -9,7 +9,7 @@ import pytest
 
 from posthouse.contracts import mail_document
 from posthouse.contracts.mail_document import Document, Participant
-from posthouse.mailbox import Filter, front_matter
+from posthouse.mailbox import MailFilter, front_matter
 from posthouse.support import clock
 from posthouse.testing.mail import FilesystemOffice, address_of
 
@@ -64,12 +64,12 @@ def test_a_message_goes_its_whole_way_by_scripts_alone(office: FilesystemOffice)
         "recipient_count": 1,
     }
     ben = office.mailbox("ben")
-    assert [(one.subject, one.body_preview, one.read) for one in ben.find(Filter())] == [
+    assert [(one.subject, one.body_preview, one.read) for one in ben.find(MailFilter())] == [
         ("by hand: hello", "hi", False)
     ]
     marked = {"address": address_of("ben"), "message_id": headers["message_id"], "archived": True}
     assert _run(office, "update_mailbox_state", marked)["updated_count"] == 1
-    assert [one.read for one in ben.find(Filter(box="archive"))] == [True]
+    assert [one.read for one in ben.find(MailFilter(box="archive"))] == [True]
     assert _run(office, "repair_index", {})["message_count"] == 1
     gone = _run(office, "deregister_mailbox", {"mode": "purge", "address": address_of("ben")})
     assert (gone["resulting_status"], gone["purged_registration_id"]) == (
@@ -83,10 +83,10 @@ def test_a_message_goes_its_whole_way_by_scripts_alone(office: FilesystemOffice)
     [
         ("register_mailbox", {"address": "a/b@c", "owner_principal_id": "p"}, "not a full mail address"),
         ("register_mailbox", {"address": "a@b"}, "owner_principal_id is missing"),
-        ("register_mailbox", [], "no JSON object"),
+        ("register_mailbox", [], "not a JSON object"),
         ("deregister_mailbox", {"address": "a@b"}, "no mailbox is active"),
-        ("deliver_message", {"staged_message_path": "/etc/passwd"}, "no file in"),
-        ("update_mailbox_state", {"address": "ada@houmao.localhost", "message_ids": []}, "no list"),
+        ("deliver_message", {"staged_message_path": "/etc/passwd"}, "not a file in"),
+        ("update_mailbox_state", {"address": "ada@houmao.localhost", "message_ids": []}, "not a list"),
     ],
 )
 def test_a_script_says_no_in_one_line(
@@ -116,6 +116,6 @@ def test_a_document_for_an_unknown_receiver_stays_staged(office: FilesystemOffic
 
     answer = _run(office, "deliver_message", {"staged_message_path": "mine.md"})
 
-    assert (answer["ok"], "nobody has the address x@y" in answer["error"]) == (False, True)
+    assert (answer["ok"], "no mailbox has the address x@y" in answer["error"]) == (False, True)
     assert staged.exists()
     assert list(office.root.messages.glob("*/*.md")) == []

@@ -10,7 +10,7 @@ import pytest
 from posthouse.mailbox import Draft
 from posthouse.mailbox.filesystem import search
 from posthouse.mailbox.filesystem.mailbox import FilesystemMailbox
-from posthouse.mailbox.transport import MailTrouble
+from posthouse.mailbox.transport import MailTransportError
 from posthouse.testing.mail import FilesystemOffice
 
 
@@ -47,7 +47,7 @@ def test_new_mail_is_found_without_looking_at_the_old(
     """Only what came since the last search is read."""
     ben = _send(office, "one", "two")
     before = len(ben.search("common"))
-    monkeypatch.setattr(search, "_looked_through", lambda connection: pytest.fail("all was compared"))
+    monkeypatch.setattr(search, "_compare_all", lambda connection: pytest.fail("all was compared"))
     _send(office, "three")
 
     assert (before, len(ben.search("common")), len(ben.search("three"))) == (2, 3, 1)
@@ -79,5 +79,5 @@ def test_a_named_pipe_as_mailbox_is_not_waited_for(office: FilesystemOffice) -> 
     path.unlink()
     os.mkfifo(path)
 
-    with pytest.raises(MailTrouble, match="can't be used"):
+    with pytest.raises(MailTransportError, match="can't be used"):
         ben.search("common")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from posthouse.events.event import Event
-from posthouse.server.http.events import Wanted
+from posthouse.server.http.events import EventFilter
 
 
 def event(kind: str, **fields: object) -> Event:
@@ -19,21 +19,21 @@ GAP, GPU_GAP = event("gap"), event("gap", agent_id="gpu")
 ALL = (STARTED, GPU, CPU, LATE, GAP, GPU_GAP)
 
 WISHES = {
-    "somebody who came back": (Wanted(agents=None, kinds=None, late=True), ALL),
+    "somebody who came back": (EventFilter(agents=None, kinds=None, late=True), ALL),
     "somebody who comes now": (
-        Wanted(agents=None, kinds=None, late=False),
+        EventFilter(agents=None, kinds=None, late=False),
         (STARTED, GPU, CPU, GAP, GPU_GAP),
     ),
     "of one agent": (
-        Wanted(agents=frozenset({"gpu"}), kinds=None, late=True),
+        EventFilter(agents=frozenset({"gpu"}), kinds=None, late=True),
         (GPU, LATE, GAP, GPU_GAP),
     ),
     "of one kind": (
-        Wanted(agents=None, kinds=frozenset({"failed"}), late=True),
+        EventFilter(agents=None, kinds=frozenset({"failed"}), late=True),
         (CPU, GAP, GPU_GAP),
     ),
     "of one kind and agent": (
-        Wanted(agents=frozenset({"cpu"}), kinds=frozenset({"failed"}), late=False),
+        EventFilter(agents=frozenset({"cpu"}), kinds=frozenset({"failed"}), late=False),
         (CPU, GAP),
     ),
 }
@@ -41,7 +41,7 @@ WISHES = {
 
 @pytest.mark.parametrize(("wanted", "expected"), WISHES.values(), ids=WISHES.keys())
 def test_a_reader_is_told_what_was_asked_for_and_every_gap_in_it(
-    wanted: Wanted, expected: tuple[Event, ...]
+    wanted: EventFilter, expected: tuple[Event, ...]
 ) -> None:
     """What happened before anybody listened is news only to those who come back."""
     assert tuple(one for one in ALL if wanted(one)) == expected

@@ -13,7 +13,7 @@ from posthouse.contracts import names
 from posthouse.contracts.managed_agents_http import ServerInstance
 from posthouse.contracts.registry import Record
 from posthouse.server.http import app
-from posthouse.server.service import Coordination
+from posthouse.server.service import ServerService
 from posthouse.terminal.client import Server
 from posthouse.testing.gateway import Answer, call
 from posthouse.testing.members import record
@@ -23,7 +23,7 @@ AT = "2026-11-15T10:00:00+00:00"
 
 
 def served(
-    folder: Path, scenario: Callable[[Coordination, ASGIApp], Awaitable[None]], *records: Record
+    folder: Path, scenario: Callable[[ServerService, ASGIApp], Awaitable[None]], *records: Record
 ) -> None:
     async def run() -> None:
         agents = house_in(folder, Server(str(folder / "tmux"))).agents
@@ -32,7 +32,7 @@ def served(
         instance = ServerInstance(
             pid=1, api_base_url="", server_root=str(folder / "server"), started_at_utc=AT
         )
-        server = Coordination(agents, instance, logging.getLogger("test"))
+        server = ServerService(agents, instance, logging.getLogger("test"))
         await server.open()
         try:
             await scenario(server, app.build(server))
@@ -54,7 +54,7 @@ def numbers(answer: Answer) -> dict[str, dict[str, float]]:
 def test_numbers_tell_of_agents_answers_turns_and_problems(tmp_path: Path) -> None:
     """A parser of Prometheus reads them."""
 
-    async def scenario(server: Coordination, asked: ASGIApp) -> None:
+    async def scenario(server: ServerService, asked: ASGIApp) -> None:
         await call(asked, "GET", "/houmao/agents/nobody")
         await call(asked, "GET", "/nothing/here")
         server.journal.add("turn_started", agent_id="gpu", turn_id="t1")
@@ -80,14 +80,14 @@ def test_numbers_tell_of_agents_answers_turns_and_problems(tmp_path: Path) -> No
 def test_it_is_ready_until_it_is_about_to_end(tmp_path: Path) -> None:
     """The reason says why not."""
 
-    async def scenario(server: Coordination, asked: ASGIApp) -> None:
+    async def scenario(server: ServerService, asked: ASGIApp) -> None:
         first = await call(asked, "GET", "/ready")
         server.stopping.set()
         second = await call(asked, "GET", "/ready")
 
         known = {"live_agents": 1, "record_problems": 1, "background_failures": []}
         assert (first.status, first.body) == (200, {"ready": True, "reason": None, **known})
-        reason = "the server is about to end"
+        reason = "the server is shutting down"
         assert (second.status, second.body) == (503, {"ready": False, "reason": reason, **known})
 
     served(tmp_path, scenario, record("gpu"))
@@ -113,7 +113,7 @@ LISTS: dict[str, list[str] | int] = {
 def test_a_list_is_narrowed_by_what_is_known_of_agents(tmp_path: Path) -> None:
     """Whatever makes no sense is refused, unknown filters included."""
 
-    async def scenario(_: Coordination, asked: ASGIApp) -> None:
+    async def scenario(_: ServerService, asked: ASGIApp) -> None:
         told: dict[str, Any] = {}
         for query in LISTS:
             answer = await call(asked, "GET", f"/houmao/agents{query}")
@@ -135,7 +135,7 @@ def test_a_list_is_narrowed_by_what_is_known_of_agents(tmp_path: Path) -> None:
 def test_the_document_and_its_page_are_served(tmp_path: Path) -> None:
     """Every route says which token it needs."""
 
-    async def scenario(_: Coordination, asked: ASGIApp) -> None:
+    async def scenario(_: ServerService, asked: ASGIApp) -> None:
         document = (await call(asked, "GET", "/openapi.json")).body
         page = await call(asked, "GET", "/docs")
 

@@ -88,4 +88,4 @@ def test_every_route_has_the_scope_that_was_decided_for_it() -> None:
     """A new route is a decision about who may call it from beyond this machine."""
     expected = dict.fromkeys(READ, "read") | dict.fromkeys(PROMPT, "prompt") | dict.fromkeys(ADMIN, "admin")
 
-    assert {f"{route.method} {route.path}": route.needs for route in ROUTES} == expected
+    assert {f"{route.method} {route.path}": route.required_scope for route in ROUTES} == expected

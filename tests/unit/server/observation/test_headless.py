@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from posthouse.clients.connections import Answer
+from posthouse.clients.connections import HttpResponse
 from posthouse.contracts import managed_agents_http as wire
 from posthouse.contracts.managed_agent_files import RecordedStatus, TurnRecord
 from posthouse.server.gateways import GatewayLost, Gateways, LiveGateway, NoLiveGateway
 from posthouse.server.member import Member
-from posthouse.server.observation.context import Backgrounds
-from posthouse.server.observation.states import States
-from posthouse.server.observation.tui_observers import Eyes
+from posthouse.server.observation.context import ContextLoader
+from posthouse.server.observation.states import AgentStates
+from posthouse.server.observation.tui_observers import TuiObservers
 from posthouse.sessions.session import Session
 from posthouse.testing.members import member_of
 
@@ -41,11 +41,11 @@ class FakeGateway:
     status: str | Exception = STATUS
     control: str | Exception = CONTROL
 
-    async def ask(self, _method: str, path: str, **_: Any) -> Answer:
+    async def request(self, _method: str, path: str, **_: Any) -> HttpResponse:
         said = self.status if path == "/v1/status" else self.control
         if isinstance(said, Exception):
             raise said
-        return Answer(status=200, headers=(), body=said.encode())
+        return HttpResponse(status=200, headers=(), body=said.encode())
 
     def __str__(self) -> str:
         return "the gateway"
@@ -55,7 +55,7 @@ class FakeGateway:
 class FakeGateways:
     gateway: FakeGateway | None
 
-    async def needed(self, _: Member) -> LiveGateway:
+    async def require(self, _: Member) -> LiveGateway:
         if self.gateway is None:
             raise NoLiveGateway("there is none")
         return cast(LiveGateway, self.gateway)
@@ -80,13 +80,13 @@ def member(made_session: Session) -> Member:
     return member_of(made_session, backend="claude_headless", gateway_port=1)
 
 
-def states(gateway: FakeGateway | None, *records: TurnRecord, is_live: bool = True) -> States:
+def states(gateway: FakeGateway | None, *records: TurnRecord, is_live: bool = True) -> AgentStates:
     gateways = cast(Gateways, FakeGateways(gateway))
-    backgrounds = Backgrounds(gateways, is_live=lambda _: is_live)
-    return States(backgrounds, FakeTurns(list(records)), Eyes())
+    backgrounds = ContextLoader(gateways, is_live=lambda _: is_live)
+    return AgentStates(backgrounds, FakeTurns(list(records)), TuiObservers())
 
 
-def detail_of(asked: States, member: Member) -> tuple[wire.Summary, wire.HeadlessDetail]:
+def detail_of(asked: AgentStates, member: Member) -> tuple[wire.Summary, wire.HeadlessDetail]:
     found = asyncio.run(asked.detail(member))
     assert isinstance(found.detail, wire.HeadlessDetail)
     return found.summary_state, found.detail

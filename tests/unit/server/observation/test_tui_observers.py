@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from posthouse import tools
 from posthouse.agent.adapter import AgentBusy
 from posthouse.server.observation import tui_observers as module
-from posthouse.server.observation.tui_observer import MAX_TRANSITIONS, Eye
-from posthouse.server.observation.tui_observers import Eyes
+from posthouse.server.observation.tui_observer import MAX_TRANSITIONS, TuiObserver
+from posthouse.server.observation.tui_observers import TuiObservers
 from posthouse.sessions.session import Session
 from posthouse.testing.gateway import FakeAgent
 
@@ -35,11 +35,11 @@ class Maker:
 
     agents: list[_Agent] = field(default_factory=list)
 
-    def __call__(self, _: Session) -> Eye:
+    def __call__(self, _: Session) -> TuiObserver:
         agent = _Agent(is_headless=False)
         agent.appear()
         self.agents.append(agent)
-        return Eye(agent, tools.load("scripted"))
+        return TuiObserver(agent, tools.load("scripted"))
 
     @property
     def watched(self) -> list[bool]:
@@ -51,12 +51,12 @@ def test_those_who_ask_share_an_eye_that_closes_after_them(made_session: Session
     maker = Maker()
 
     async def scenario() -> None:
-        eyes = Eyes(idle_seconds=0.01, make=maker)
-        async with eyes.on(made_session) as first, eyes.on(made_session) as second:
+        eyes = TuiObservers(idle_seconds=0.01, make=maker)
+        async with eyes.observe(made_session) as first, eyes.observe(made_session) as second:
             assert first is second
             assert maker.watched == [True]
         await until(lambda: maker.watched == [False])
-        async with eyes.on(made_session):
+        async with eyes.observe(made_session):
             assert maker.watched == [False, True]
         await eyes.close()
 
@@ -70,9 +70,9 @@ def test_an_eye_in_use_outlives_its_time_and_a_stop(made_session: Session, until
     maker = Maker()
 
     async def scenario() -> None:
-        eyes = Eyes(idle_seconds=0, make=maker)
-        async with eyes.on(made_session):
-            async with eyes.on(made_session):
+        eyes = TuiObservers(idle_seconds=0, make=maker)
+        async with eyes.observe(made_session):
+            async with eyes.observe(made_session):
                 pass
             eyes.forget(str(made_session.manifest_path))
             for _ in range(50):  # whatever was about to happen has happened
@@ -93,9 +93,9 @@ def test_idle_eyes_are_few(made_session: Session, until: Until) -> None:
     ]
 
     async def scenario() -> None:
-        eyes = Eyes(make=maker)
+        eyes = TuiObservers(make=maker)
         for session in sessions:
-            async with eyes.on(session):
+            async with eyes.observe(session):
                 pass
         await until(lambda: maker.watched == [False] * 2 + [True] * module.MAX_IDLE)
         eyes.forget(str(sessions[-1].manifest_path))
@@ -113,11 +113,11 @@ def test_changes_are_kept_while_nobody_asks_and_only_so_many() -> None:
     async def scenario() -> None:
         agent = FakeAgent(is_headless=False)
         agent.appear()
-        eye = Eye(agent, tools.load("scripted"))
+        eye = TuiObserver(agent, tools.load("scripted"))
         await eye.open()
         for number in range(MAX_TRANSITIONS):
             agent.show("active" if number % 2 else "blocked")
-        seen = await eye.look()
+        seen = await eye.refresh()
         await eye.close()
 
         assert len(seen.transitions) == MAX_TRANSITIONS
@@ -133,15 +133,15 @@ def test_a_prompt_that_goes_in_is_a_turn_and_one_that_was_refused_is_none() -> N
     async def scenario() -> None:
         agent = FakeAgent(is_headless=False)
         agent.appear()
-        eye = Eye(agent, tools.load("scripted"))
+        eye = TuiObserver(agent, tools.load("scripted"))
         await eye.open()
-        await eye.look()
+        await eye.refresh()
         try:
-            with eye.noting():
-                during = (await eye.look()).turn.phase
+            with eye.note_prompt():
+                during = (await eye.refresh()).turn.phase
                 raise AgentBusy("nothing was typed")
         except AgentBusy:
-            after = (await eye.look()).turn.phase
+            after = (await eye.refresh()).turn.phase
         await eye.close()
 
         assert (during, after) == ("active", "ready")

@@ -1,4 +1,4 @@
-"""What a gateway's answer to a request means for whoever asked the server."""
+"""How the server maps a gateway's response to a request."""
 
 import asyncio
 import json
@@ -7,11 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from posthouse.clients.connections import Answer
+from posthouse.clients.connections import HttpResponse
+from posthouse.errors import InvalidInput, PosthouseError, Unavailable
 from posthouse.server.gateways import LiveGateway
 from posthouse.server.requests import gateway
-from posthouse.server.requests.errors import Refused
-from posthouse.server.turns.agent_turns import NotOperable
 
 
 @dataclass
@@ -20,9 +19,9 @@ class FakeGateway:
     body: bytes
     asked: list[Any] = field(default_factory=list)
 
-    async def ask(self, method: str, path: str, *, body: bytes) -> Answer:
+    async def request(self, method: str, path: str, *, body: bytes) -> HttpResponse:
         self.asked.append((method, path, json.loads(body)))
-        return Answer(status=self.status, headers=(), body=self.body)
+        return HttpResponse(status=self.status, headers=(), body=self.body)
 
     def __str__(self) -> str:
         return "the gateway"
@@ -50,17 +49,24 @@ def test_an_accepted_prompt_has_the_gateways_id(status: int) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "error", "said"),
     [
-        (409, b'{"detail": "reconcile first"}', NotOperable, '(409): "reconcile first"'),
-        (503, b'{"detail": "gone"}', NotOperable, '(503): "gone"'),
-        (500, b"<html>", NotOperable, "(500)"),
-        (422, b'{"detail": [{"msg": "no"}]}', Refused, '[{"msg": "no"}]'),
+        (
+            409,
+            b'{"detail": "reconcile first"}',
+            (Unavailable, "agent_not_operable"),
+            '(409): "reconcile first"',
+        ),
+        (503, b'{"detail": "gone"}', (Unavailable, "agent_not_operable"), '(503): "gone"'),
+        (500, b"<html>", (Unavailable, "agent_not_operable"), "(500)"),
+        (422, b'{"detail": [{"msg": "no"}]}', (InvalidInput, "request_refused"), '[{"msg": "no"}]'),
     ],
 )
 def test_a_refusal_keeps_the_gateways_words(
-    status: int, body: bytes, error: type[Exception], said: str
+    status: int, body: bytes, error: tuple[type[PosthouseError], str], said: str
 ) -> None:
     """409 is for headless turns alone, so everything but a bad request is unavailable."""
-    with pytest.raises(error) as refused:
+    family, code = error
+    with pytest.raises(family) as refused:
         given(FakeGateway(status, body))
 
+    assert refused.value.code == code
     assert said in str(refused.value)

@@ -8,16 +8,15 @@ from typing import Any, cast
 import pytest
 
 from posthouse import tools
-from posthouse.agent.adapter import AgentBusy, Unproven
-from posthouse.clients.connections import Answer
-from posthouse.errors import PosthouseError
+from posthouse.agent.adapter import AgentBusy, PromptUnconfirmed
+from posthouse.clients.connections import HttpResponse
+from posthouse.errors import PosthouseError, Unavailable
 from posthouse.gateway_lifecycle import gateway_lock
 from posthouse.server.gateways import Gateways, LiveGateway, NoLiveGateway
 from posthouse.server.member import Member
-from posthouse.server.observation.tui_observer import Eye
-from posthouse.server.observation.tui_observers import Eyes
+from posthouse.server.observation.tui_observer import TuiObserver
+from posthouse.server.observation.tui_observers import TuiObservers
 from posthouse.server.requests.tui import TuiRequests
-from posthouse.server.turns.agent_turns import NotOperable
 from posthouse.sessions.session import Session
 from posthouse.support import files, locks
 from posthouse.testing.gateway import FakeAgent
@@ -25,8 +24,8 @@ from posthouse.testing.members import member_of
 
 
 class FakeGateway:
-    async def ask(self, *_: Any, **__: Any) -> Answer:
-        return Answer(status=202, headers=(), body=b'{"request_id": "gwreq-1"}')
+    async def request(self, *_: Any, **__: Any) -> HttpResponse:
+        return HttpResponse(status=202, headers=(), body=b'{"request_id": "gwreq-1"}')
 
 
 @dataclass
@@ -36,7 +35,7 @@ class FakeGateways:
     after: int
     asked: int = field(default=0)
 
-    async def needed(self, _: Member) -> LiveGateway:
+    async def require(self, _: Member) -> LiveGateway:
         self.asked += 1
         if self.asked <= self.after:
             raise NoLiveGateway("it is stuck")
@@ -61,7 +60,7 @@ def asking(
     """What *work* comes to, with requests for that agent."""
 
     async def run() -> Any:
-        eyes = Eyes(make=lambda _: Eye(agent, tools.load("scripted")))
+        eyes = TuiObservers(make=lambda _: TuiObserver(agent, tools.load("scripted")))
         try:
             return await work(TuiRequests(cast(Gateways, gateways), eyes, ready_seconds=ready_seconds))
         finally:
@@ -102,7 +101,9 @@ def test_a_gateway_that_owns_the_session_and_is_stuck_is_not_passed_by(
     assert agent.received == []
 
 
-@pytest.mark.parametrize("failure", [AgentBusy("another program types"), Unproven("nothing proves it")])
+@pytest.mark.parametrize(
+    "failure", [AgentBusy("another program types"), PromptUnconfirmed("nothing proves it")]
+)
 def test_what_the_agent_did_not_surely_take_is_unavailable(
     member: Member, made_session: Session, failure: PosthouseError
 ) -> None:
@@ -110,7 +111,7 @@ def test_what_the_agent_did_not_surely_take_is_unavailable(
     agent = ready()
     agent.failure = failure
 
-    with pytest.raises(NotOperable, match=str(failure)):
+    with pytest.raises(Unavailable, match=str(failure)):
         asking(agent, FakeGateways(after=NEVER), lambda asked: asked.prompt(member, made_session, "hi"))
 
 
@@ -126,7 +127,7 @@ def test_a_busy_agent_without_a_queue_is_given_up_on(member: Member, made_sessio
 
     refused = asking(agent, FakeGateways(after=NEVER), twice, ready_seconds=0.2)
 
-    assert [type(one) for one in refused] == [NotOperable, NotOperable]
+    assert [getattr(one, "code", None) for one in refused] == ["agent_not_operable"] * 2
     assert any("not ready within 0.2 s (working); nothing was typed" in str(one) for one in refused)
     assert all("nothing was typed" in str(one) for one in refused)
     assert agent.received == []
@@ -142,5 +143,5 @@ def test_prompts_are_typed_one_after_the_other(member: Member, made_session: Ses
 
     told = asking(agent, FakeGateways(after=NEVER), twice)
 
-    assert told == ["the agent took it; no gateway was asked"] * 2
+    assert told == ["accepted by the agent; no gateway was involved"] * 2
     assert sorted(prompt.text for prompt in agent.received) == ["one", "two"]

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.claude import arguments
-from posthouse.tools.claude.arguments import BadReasoningLevel
-from posthouse.tools.prompt_escaping import LooksLikeOption
-from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn, Launch, Permissions
 
 ID = "0d3f7a52-8c51-4c1e-9d0e-0d7a7b1f2c3d"
 
@@ -81,20 +80,22 @@ def test_the_tui(launch: Launch, chat: Chat, words: str) -> None:
     ("order", "words"),
     [
         pytest.param(
-            TurnOrder(prompt="secret"),
+            HeadlessTurn(prompt="secret"),
             "--x --model sonnet --effort high --permission-mode default"
             " -p --verbose --output-format stream-json",
             id="as launched",
         ),
         pytest.param(
-            TurnOrder(prompt="secret", model="claude-opus-4-6", reasoning_level=4, chat=Chat(mode="latest")),
+            HeadlessTurn(
+                prompt="secret", model="claude-opus-4-6", reasoning_level=4, chat=Chat(mode="latest")
+            ),
             "--x --model claude-opus-4-6 --effort max --permission-mode default"
             " -p --verbose --continue --output-format stream-json",
             id="with its own model and level",
         ),
     ],
 )
-def test_a_turn(order: TurnOrder, words: str) -> None:
+def test_a_turn(order: HeadlessTurn, words: str) -> None:
     """Its overrides win, and its prompt is not among the words."""
     launch = _launch(args=("--x",), model="sonnet", level=3)
 
@@ -120,13 +121,13 @@ def test_the_ladder_saturates(model: str | None, level: int, effort: str) -> Non
 @pytest.mark.parametrize("level", [0, -1])
 def test_reasoning_cannot_be_turned_off(level: int) -> None:
     """The message names the ladder."""
-    with pytest.raises(BadReasoningLevel, match=r"take 1 \(low\) to 3 \(high\)"):
+    with pytest.raises(InvalidInput, match=r"take 1 \(low\) to 3 \(high\)"):
         arguments.effort(None, level)
 
 
 def test_a_conversations_id_is_never_an_option() -> None:
-    """The CLI would obey it, because the value of `--resume` may be left out."""
-    order = TurnOrder(prompt="p", chat=Chat(mode="exact", id="--dangerously-skip-permissions"))
+    """The CLI would parse it as an option, because the value of `--resume` is optional."""
+    order = HeadlessTurn(prompt="p", chat=Chat(mode="exact", id="--dangerously-skip-permissions"))
 
-    with pytest.raises(LooksLikeOption, match="is no conversation"):
+    with pytest.raises(InvalidInput, match=r"invalid conversation id .* must not begin"):
         arguments.turn("claude", _launch(), order)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posthouse.contracts.events import Decoded
+from posthouse.contracts.events import DecodedRecord
 from posthouse.tools.claude import events
 
 
@@ -53,7 +53,7 @@ COMPLETION = {
     [
         pytest.param(
             _assistant({"type": "text", "text": "hi\nthere"}),
-            Decoded(
+            DecodedRecord(
                 kind="assistant",
                 provider_event_type="assistant.text",
                 message="hi there",
@@ -63,7 +63,7 @@ COMPLETION = {
         ),
         pytest.param(
             _assistant({"type": "thinking", "thinking": "hm", "signature": "x"}),
-            Decoded(
+            DecodedRecord(
                 kind="reasoning",
                 provider_event_type="assistant.thinking",
                 message="hm",
@@ -73,7 +73,7 @@ COMPLETION = {
         ),
         pytest.param(
             _assistant({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}),
-            Decoded(
+            DecodedRecord(
                 kind="action_request",
                 provider_event_type="assistant.tool_use",
                 message="Bash(ls)",
@@ -90,7 +90,7 @@ COMPLETION = {
         ),
         pytest.param(
             _assistant(TOOL_RESULT),
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="assistant.tool_result",
                 message="done",
@@ -118,7 +118,7 @@ COMPLETION = {
                     ]
                 },
             },
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="user.tool_result",
                 message="no such file",
@@ -135,12 +135,12 @@ COMPLETION = {
         ),
         pytest.param(
             RESULT,
-            Decoded(kind="completion", provider_event_type="result", message="hello", data=COMPLETION),
+            DecodedRecord(kind="completion", provider_event_type="result", message="hello", data=COMPLETION),
             id="result",
         ),
         pytest.param(
             {**RESULT, "is_error": True},
-            Decoded(
+            DecodedRecord(
                 kind="completion",
                 provider_event_type="result",
                 message="hello",
@@ -150,7 +150,7 @@ COMPLETION = {
         ),
         pytest.param(
             {"type": "result", "subtype": "error_max_turns", "errors": ["enough"]},
-            Decoded(
+            DecodedRecord(
                 kind="completion",
                 provider_event_type="result",
                 message='["enough"]',
@@ -164,7 +164,7 @@ COMPLETION = {
         ),
         pytest.param(
             {"type": "system", "subtype": "task_progress", "task_id": "t", "summary": "half"},
-            Decoded(
+            DecodedRecord(
                 kind="progress",
                 provider_event_type="system.task_progress",
                 message="half",
@@ -181,7 +181,7 @@ COMPLETION = {
         ),
         pytest.param(
             {"type": "user", "message": {"content": [{"type": "text", "text": "[interrupted]"}]}},
-            Decoded(
+            DecodedRecord(
                 kind="passthrough",
                 provider_event_type="user",
                 message="user",
@@ -191,7 +191,7 @@ COMPLETION = {
         ),
         pytest.param(
             {"type": "rate_limit_event", "n": 1},
-            Decoded(
+            DecodedRecord(
                 kind="passthrough",
                 provider_event_type="rate_limit_event",
                 message="rate_limit_event",
@@ -201,14 +201,14 @@ COMPLETION = {
         ),
         pytest.param(
             {},
-            Decoded(
+            DecodedRecord(
                 kind="passthrough", provider_event_type="unknown", message="unknown", data={"summary": "{}"}
             ),
             id="no type at all",
         ),
     ],
 )
-def test_a_record_means(record: dict[str, Any], expected: Decoded) -> None:
+def test_a_record_means(record: dict[str, Any], expected: DecodedRecord) -> None:
     """Each record of the stream has one canonical meaning."""
     assert events.decode(record) == [expected]
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.claude import home, hooks
 from posthouse.tools.settings import BadSettings
-from posthouse.tools.tool import Login, LoginMissing, Permissions, Setup
+from posthouse.tools.tool import LoginMode, Permissions, Setup
 
 KEY = "sk-ant-0123456789-0123456789-0123456789"
 
 
 def _setup(
     place: Path,
-    kind: Login = "env",
+    kind: LoginMode = "env",
     *,
     permissions: Permissions = "ask",
     spool: Path | None = None,
@@ -54,7 +55,7 @@ def test_a_new_home_is_onboarded_trusted_titled_and_quiet(tmp_path: Path) -> Non
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY": "1",
         },
-        "hooks": hooks.reporting({}, tmp_path / "hooks"),
+        "hooks": hooks.merge_hooks({}, tmp_path / "hooks"),
     }
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "home" / ".claude.json").stat().st_mode) == 0o600
@@ -145,7 +146,7 @@ def test_settings_that_cannot_be_read_are_named_and_left(name: str, content: str
 def test_without_a_login_nothing_is_made(tmp_path: Path) -> None:
     """The folder does not even appear."""
     for attempt in (home.check, home.prepare):
-        with pytest.raises(LoginMissing):
+        with pytest.raises(InvalidInput, match=r"needs ANTHROPIC_API_KEY|not logged in"):
             attempt(_setup(tmp_path, key=""))
 
     assert not (tmp_path / "home").exists()

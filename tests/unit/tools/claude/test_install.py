@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Unavailable
 from posthouse.tools.claude import install
-from posthouse.tools.tool import ToolMissing, UnsupportedVersion
 
 
 def _program(path: Path) -> Path:
@@ -62,7 +62,7 @@ def test_without_claude_the_command_that_gets_it_is_named(
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert install.version() is None
-    with pytest.raises(ToolMissing, match="npm install -g @anthropic-ai/claude-code"):
+    with pytest.raises(Unavailable, match="npm install -g @anthropic-ai/claude-code"):
         install.executable()
 
 
@@ -70,5 +70,5 @@ def test_an_old_version_is_refused_and_its_update_named() -> None:
     """The first that can be driven is 2.1.0; one that is not told is tried."""
     for told in ("2.1.0", "2.1.197", "3.0.0-beta.1", None):
         install.require_supported(told)
-    with pytest.raises(UnsupportedVersion, match=r"claude 2\.0\.76 is too old, 2\.1\.0 .*claude-code@latest"):
+    with pytest.raises(Unavailable, match=r"claude 2\.0\.76 is too old, 2\.1\.0 .*claude-code@latest"):
         install.require_supported("2.0.76")

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.claude import login
 from posthouse.tools.settings import BadSettings
-from posthouse.tools.tool import Account, LoginMissing, Setup
-from posthouse.tools.tool import Login as Kind
+from posthouse.tools.tool import Account, Setup
+from posthouse.tools.tool import LoginMode as Kind
 
 GET_IT = "claude setup-token"
 SUBSCRIPTION = {"claudeAiOauth": {"accessToken": "a", "refreshToken": "changes"}}
@@ -71,7 +72,7 @@ def test_variables_come_first_and_what_belongs_to_them_is_shared(
     variables: dict[str, str], kind: str, shared: dict[str, str], tmp_path: Path
 ) -> None:
     """Nothing else of the person's environment reaches the agent."""
-    found = login.required(_setup(_person(tmp_path, credentials=SUBSCRIPTION), "inherit", **variables))
+    found = login.resolve(_setup(_person(tmp_path, credentials=SUBSCRIPTION), "inherit", **variables))
 
     assert (found.account.kind, found.account.is_shareable, found.variables) == (kind, True, shared)
 
@@ -80,14 +81,14 @@ def test_variables_in_the_persons_settings_count_as_their_own(tmp_path: Path) ->
     """The CLI would take them, too."""
     person = _person(tmp_path, settings={"env": {"ANTHROPIC_API_KEY": "k", "NUMBER": 1}})
 
-    assert login.required(_setup(person)).variables == {"ANTHROPIC_API_KEY": "k"}
+    assert login.resolve(_setup(person)).variables == {"ANTHROPIC_API_KEY": "k"}
 
 
 def test_a_helper_is_shared_as_a_command(tmp_path: Path) -> None:
     """It prints the key when it is needed; the key itself is not seen here."""
     person = _person(tmp_path, settings={"apiKeyHelper": "get-key"})
 
-    found = login.required(_setup(person, ANTHROPIC_BASE_URL="http://here", OTHER="x"))
+    found = login.resolve(_setup(person, ANTHROPIC_BASE_URL="http://here", OTHER="x"))
     assert (found.account.kind, found.variables, found.settings) == (
         "API key helper",
         {"ANTHROPIC_BASE_URL": "http://here"},
@@ -101,8 +102,10 @@ def test_a_key_that_the_cli_keeps_is_shared_as_a_variable(tmp_path: Path) -> Non
     person = _person(tmp_path, state=state)
     before = (person / ".claude.json").stat()
 
-    found = login.required(_setup(person, ANTHROPIC_BASE_URL="http://here"))
-    assert found.account == Account(kind="API key", is_shareable=True, owner="me@example.org", get_it=GET_IT)
+    found = login.resolve(_setup(person, ANTHROPIC_BASE_URL="http://here"))
+    assert found.account == Account(
+        kind="API key", is_shareable=True, owner="me@example.org", login_command=GET_IT
+    )
     assert found.variables == {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://here"}
     assert (person / ".claude.json").stat() == before
 
@@ -113,34 +116,34 @@ def test_a_subscription_is_not_copied(tmp_path: Path) -> None:
     person = _person(tmp_path, credentials=SUBSCRIPTION, state=state)
 
     assert login.find(person, {}).account == Account(
-        kind="subscription", owner="me@example.org", get_it=GET_IT
+        kind="subscription", owner="me@example.org", login_command=GET_IT
     )
-    with pytest.raises(LoginMissing) as refused:
-        login.required(_setup(person))
-    assert "login (me@example.org) changes at every use" in str(refused.value)
-    assert "run `claude setup-token`" in str(refused.value)
+    with pytest.raises(InvalidInput) as refused:
+        login.resolve(_setup(person))
+    assert "login (me@example.org) can't be shared" in str(refused.value)
+    assert "Run `claude setup-token`" in str(refused.value)
     assert "`--env CLAUDE_CODE_OAUTH_TOKEN`" in str(refused.value)
 
 
 def test_no_login_names_the_command_that_gets_one(tmp_path: Path) -> None:
     """Where there is nothing to inherit."""
-    assert login.find(tmp_path, {}).account == Account(kind=None, get_it=GET_IT)
-    with pytest.raises(LoginMissing, match="not logged in: run `claude setup-token`"):
-        login.required(_setup(tmp_path))
+    assert login.find(tmp_path, {}).account == Account(kind=None, login_command=GET_IT)
+    with pytest.raises(InvalidInput, match=r"not logged in\. Run `claude setup-token`"):
+        login.resolve(_setup(tmp_path))
 
 
 def test_env_wants_a_variable_that_was_given(tmp_path: Path) -> None:
     """The person's own login is not looked at."""
     person = _person(tmp_path, state={"primaryApiKey": "k"})
 
-    assert login.required(_setup(person, "env", ANTHROPIC_API_KEY="given")).variables == {}
-    with pytest.raises(LoginMissing, match="needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"):
-        login.required(_setup(person, "env"))
+    assert login.resolve(_setup(person, "env", ANTHROPIC_API_KEY="given")).variables == {}
+    with pytest.raises(InvalidInput, match="needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"):
+        login.resolve(_setup(person, "env"))
 
 
 def test_none_wants_nothing(tmp_path: Path) -> None:
     """And checks nothing."""
-    assert login.required(_setup(tmp_path, "none")).variables == {}
+    assert login.resolve(_setup(tmp_path, "none")).variables == {}
 
 
 def test_a_home_with_a_login_of_its_own_needs_no_other(tmp_path: Path) -> None:
@@ -148,7 +151,7 @@ def test_a_home_with_a_login_of_its_own_needs_no_other(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / ".credentials.json").write_text(json.dumps(SUBSCRIPTION))
 
-    assert login.required(_setup(tmp_path)).variables == {}
+    assert login.resolve(_setup(tmp_path)).variables == {}
 
 
 def test_the_person_may_keep_everything_in_another_folder(tmp_path: Path) -> None:
@@ -166,4 +169,4 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / ".claude.json").write_text("{")
 
     with pytest.raises(BadSettings, match=r"\.claude\.json can't be read"):
-        login.required(_setup(tmp_path))
+        login.resolve(_setup(tmp_path))

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from posthouse import tools
+from posthouse.errors import InvalidInput
 from posthouse.tools.claude import install
 from posthouse.tools.claude.profile import TOOL
-from posthouse.tools.tool import Chat, Launch, LoginMissing, Permissions, Report, Setup, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn, HookReport, Launch, Permissions, Setup
 
 LAUNCH = Launch(home=Path("/h"), working_directory=Path("/w"), role_name="r")
 
@@ -43,7 +44,7 @@ def test_it_is_found_by_its_name() -> None:
 
 def test_a_prompt_goes_in_by_stdin() -> None:
     """Where no process list shows it."""
-    program = TOOL.turn_program(LAUNCH, TurnOrder(prompt="secret"))
+    program = TOOL.turn_program(LAUNCH, HeadlessTurn(prompt="secret"))
 
     assert (program.argv[0], program.stdin) == (install.executable(), "secret")
     assert program.environment == {"CLAUDE_CONFIG_DIR": "/h"}
@@ -74,7 +75,7 @@ def test_a_launch_without_a_login_is_refused_by_the_check(tmp_path: Path) -> Non
     """Before anything is made."""
     setup = Setup(home=tmp_path / "home", working_directory=tmp_path, user_home=tmp_path)
 
-    with pytest.raises(LoginMissing):
+    with pytest.raises(InvalidInput, match="not logged in"):
         TOOL.check(setup)
     assert not (tmp_path / "home").exists()
 
@@ -90,10 +91,16 @@ def test_a_persons_broken_settings_tell_of_no_account(tmp_path: Path) -> None:
 def test_reports_of_hooks_have_a_meaning() -> None:
     """Others have none."""
     reports = [
-        Report(event=event, at_utc="", payload={"prompt": "hi"})
+        HookReport(event=event, at_utc="", payload={"prompt": "hi"})
         for event in ("UserPromptSubmit", "Stop", "StopFailure", "PermissionRequest", "SessionStart")
     ]
 
-    assert [TOOL.meaning(report) for report in reports] == ["submitted", "ended", "failed", "asking", None]
+    assert [TOOL.turn_signal(report) for report in reports] == [
+        "submitted",
+        "ended",
+        "failed",
+        "asking",
+        None,
+    ]
     assert TOOL.submitted_prompt(reports[0]) == "hi"
-    assert TOOL.submitted_prompt(Report(event="Stop", at_utc="", payload={})) is None
+    assert TOOL.submitted_prompt(HookReport(event="Stop", at_utc="", payload={})) is None

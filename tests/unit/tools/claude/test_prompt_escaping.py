@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posthouse.tools.claude.prompt_escaping import guard
-from posthouse.tools.tool import UnsafePrompt
+from posthouse.errors import InvalidInput
+from posthouse.tools.claude.prompt_escaping import escape
 
 
 @pytest.mark.parametrize(
@@ -37,22 +37,22 @@ from posthouse.tools.tool import UnsafePrompt
 )
 def test_a_prompt_is_typed_as(prompt: str, typed: str) -> None:
     """One row per trap."""
-    assert guard(prompt) == typed
+    assert escape(prompt) == typed
 
 
 @pytest.mark.parametrize("prompt", ["", " \n", "a\x1bb", "\ud800", "x" * 1_000_001])
 def test_what_cannot_be_typed_is_refused(prompt: str) -> None:
     """Blank, keys, half a character, too much."""
-    with pytest.raises(UnsafePrompt):
-        guard(prompt)
+    with pytest.raises(InvalidInput, match="the prompt"):
+        escape(prompt)
 
 
 @given(st.text(min_size=1, max_size=60))
 def test_whatever_is_typed_is_no_command(prompt: str) -> None:
     """Only what was named above may begin like one."""
     try:
-        typed = guard(prompt)
-    except UnsafePrompt:
+        typed = escape(prompt)
+    except InvalidInput:
         return
 
     assert not typed.lstrip().startswith("!")

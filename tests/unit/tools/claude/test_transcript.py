@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from posthouse.tools.claude import transcript
-from posthouse.tools.tool import Exchange, Place
-from posthouse.tools.transcripts import Record
+from posthouse.tools.tool import Exchange, TranscriptPosition
+from posthouse.tools.transcripts import TranscriptRecord
 
 AT = "2026-11-15T05:32:12.068Z"
 LATER = "2026-11-15T05:32:13.002Z"
@@ -148,7 +148,7 @@ def _exchange(prompt: str, answer: str | None = None, outcome: Any = None) -> Ex
 )
 def test_records_tell_exchanges(records: list[dict[str, Any]], expected: list[Exchange]) -> None:
     """One row per story."""
-    assert transcript.told(Record(fields=record) for record in records) == expected
+    assert transcript.parse(TranscriptRecord(fields=record) for record in records) == expected
 
 
 def _used(new: int, cached: int, out: int) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def test_a_turns_tokens_are_those_of_its_messages() -> None:
         _answer("OK", id="c", **_used(1, 20, 2)),
     ]
 
-    told = transcript.told(Record(fields=record) for record in records)
+    told = transcript.parse(TranscriptRecord(fields=record) for record in records)
 
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     counted = [dict(zip(names, counts, strict=True)) for counts in ((13, 0, 10, 12), (1, 0, 20, 2))]
@@ -201,7 +201,7 @@ def test_the_newest_conversation_of_the_folder_is_read(tmp_path: Path) -> None:
     os.utime(folder / "new.jsonl", (999_999, 999_999))
 
     [exchange] = transcript.exchanges(tmp_path / "home", where)
-    assert exchange == replace(_exchange("new"), place=Place(file="new.jsonl", offset=0))
+    assert exchange == replace(_exchange("new"), position=TranscriptPosition(file="new.jsonl", offset=0))
     assert transcript.exchanges(tmp_path / "home", tmp_path) == []
 
 

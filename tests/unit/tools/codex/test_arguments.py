@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.codex import arguments
-from posthouse.tools.codex.arguments import BadChatId, BadReasoningLevel
-from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn, Launch, Permissions
 
 ID = "01a1dd97-ee7d-72f1-99fe-ad28ad8c6dc0"
 SANDBOXED = ('--config=sandbox_mode="read-only"', '--config=approval_policy="on-request"')
@@ -42,7 +42,7 @@ def _launch(
 )
 def test_a_turn_reads_its_prompt_from_stdin(chat: Chat, resumed: tuple[str, ...]) -> None:
     """Whichever conversation it continues; the prompt is never in the process list."""
-    argv = arguments.turn("/bin/codex", _launch(), TurnOrder(prompt="hi", chat=chat))
+    argv = arguments.turn("/bin/codex", _launch(), HeadlessTurn(prompt="hi", chat=chat))
 
     expected = ("/bin/codex", *SANDBOXED, "exec", "--json", "--skip-git-repo-check", *resumed, "-")
     assert argv == expected
@@ -52,7 +52,7 @@ def test_the_users_arguments_stand_between_what_we_prefer_and_what_was_asked() -
     """The last setting counts, and everything stands in front of the subcommand."""
     launch = _launch(args=("--search", "-c", "x=1"), role='Be "kind".\nNow', model="m", level=2)
 
-    argv = arguments.turn("codex", launch, TurnOrder(prompt="hi", model="other"))
+    argv = arguments.turn("codex", launch, HeadlessTurn(prompt="hi", model="other"))
     assert argv == (
         "codex",
         *SANDBOXED,
@@ -96,19 +96,19 @@ def test_permissions_are_a_sandbox_and_whether_to_ask(
 )
 def test_a_reasoning_level_is_a_step_of_the_ladder(level: int, effort: str) -> None:
     """Above its end, its end."""
-    argv = arguments.turn("codex", _launch(), TurnOrder(prompt="hi", reasoning_level=level))
+    argv = arguments.turn("codex", _launch(), HeadlessTurn(prompt="hi", reasoning_level=level))
 
     assert f'--config=model_reasoning_effort="{effort}"' in argv
 
 
 def test_a_turns_own_reasoning_level_wins_and_none_is_an_error() -> None:
     """Codex cannot be told not to reason."""
-    with pytest.raises(BadReasoningLevel, match=r"level 0: take 1 \(low\) to 4 \(xhigh\)"):
-        arguments.turn("codex", _launch(level=3), TurnOrder(prompt="hi", reasoning_level=0))
+    with pytest.raises(InvalidInput, match=r"level 0: take 1 \(low\) to 4 \(xhigh\)"):
+        arguments.turn("codex", _launch(level=3), HeadlessTurn(prompt="hi", reasoning_level=0))
 
 
 @pytest.mark.parametrize("chat_id", [None, "", "my-thread", f"{ID}\n", f"x{ID}"])
 def test_a_conversation_that_cannot_be_is_refused(chat_id: str | None) -> None:
-    """Codex would begin a new one without a word."""
-    with pytest.raises(BadChatId, match="its ids are UUIDs"):
-        arguments.turn("codex", _launch(), TurnOrder(prompt="hi", chat=Chat(mode="exact", id=chat_id)))
+    """Codex would silently start a new one."""
+    with pytest.raises(InvalidInput, match="its ids are UUIDs"):
+        arguments.turn("codex", _launch(), HeadlessTurn(prompt="hi", chat=Chat(mode="exact", id=chat_id)))

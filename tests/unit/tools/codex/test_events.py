@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posthouse.contracts.events import Decoded
+from posthouse.contracts.events import DecodedRecord
 from posthouse.tools.codex import events
 
 COMMAND = {"id": "i1", "type": "command_execution", "command": "ls", "aggregated_output": "a\nb\n"}
@@ -38,7 +38,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
     [
         pytest.param(
             {"type": "thread.started", "thread_id": "t"},
-            Decoded(
+            DecodedRecord(
                 kind="session",
                 provider_event_type="thread.started",
                 message="session t",
@@ -48,7 +48,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "turn.started"},
-            Decoded(
+            DecodedRecord(
                 kind="progress",
                 provider_event_type="turn.started",
                 message="turn started",
@@ -58,7 +58,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "turn.completed", "usage": {"input_tokens": 1, "reasoning_output_tokens": 2}},
-            Decoded(
+            DecodedRecord(
                 kind="completion",
                 provider_event_type="turn.completed",
                 message="success",
@@ -68,7 +68,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "turn.failed", "error": {"message": "bad\nrequest"}},
-            Decoded(
+            DecodedRecord(
                 kind="completion",
                 provider_event_type="turn.failed",
                 message="bad request",
@@ -78,7 +78,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "error", "message": "Reconnecting... 1/5"},
-            Decoded(
+            DecodedRecord(
                 kind="diagnostic",
                 provider_event_type="error",
                 message="Reconnecting... 1/5",
@@ -88,7 +88,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             _item("completed", id="i", type="error", message="unknown model"),
-            Decoded(
+            DecodedRecord(
                 kind="diagnostic",
                 provider_event_type="item.completed.error",
                 message="unknown model",
@@ -98,7 +98,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             _item("updated", id="i", type="agent_message", text="so\nfar"),
-            Decoded(
+            DecodedRecord(
                 kind="assistant",
                 provider_event_type="item.updated.agent_message",
                 message="so far",
@@ -108,7 +108,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             _item("completed", id="i", type="reasoning", text="hm"),
-            Decoded(
+            DecodedRecord(
                 kind="reasoning",
                 provider_event_type="item.completed.reasoning",
                 message="hm",
@@ -120,7 +120,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
             _item(
                 "started", id="i", type="todo_list", items=[{"text": "a", "completed": True}, {"text": "b"}]
             ),
-            Decoded(
+            DecodedRecord(
                 kind="progress",
                 provider_event_type="item.started.todo_list",
                 message="1 of 2 done",
@@ -134,7 +134,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "item.started", "item": {**COMMAND, "aggregated_output": "", "status": "in_progress"}},
-            Decoded(
+            DecodedRecord(
                 kind="action_request",
                 provider_event_type="item.started.command_execution",
                 message="command_execution(ls)",
@@ -144,7 +144,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "item.completed", "item": {**COMMAND, "exit_code": 0, "status": "completed"}},
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="item.completed.command_execution",
                 message="a b",
@@ -154,7 +154,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "item.updated", "item": {**COMMAND, "exit_code": 1, "status": "failed"}},
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="item.updated.command_execution",
                 message="a b",
@@ -164,7 +164,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "item.completed", "item": MCP},
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="item.completed.mcp_tool_call",
                 message="no such page",
@@ -183,7 +183,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             _item("completed", id="i3", type="file_change", changes=CHANGES, status="completed"),
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="item.completed.file_change",
                 message="completed",
@@ -201,7 +201,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             _item("started", id="i4", type="web_search", query="posts"),
-            Decoded(
+            DecodedRecord(
                 kind="action_request",
                 provider_event_type="item.started.web_search",
                 message="web_search(posts)",
@@ -217,7 +217,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "item.updated", "item": {**COMMAND, "status": "in_progress"}},
-            Decoded(
+            DecodedRecord(
                 kind="passthrough",
                 provider_event_type="item.updated.command_execution",
                 message="item.updated.command_execution",
@@ -230,7 +230,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             _item("started", id="i", type="agent_message", text=""),
-            Decoded(
+            DecodedRecord(
                 kind="passthrough",
                 provider_event_type="item.started.agent_message",
                 message="item.started.agent_message",
@@ -240,7 +240,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"type": "new.thing"},
-            Decoded(
+            DecodedRecord(
                 kind="passthrough",
                 provider_event_type="new.thing",
                 message="new.thing",
@@ -250,7 +250,7 @@ def _item(phase: str, **item: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_record_is_told_in_the_shared_vocabulary(record: dict[str, Any], expected: Decoded) -> None:
+def test_a_record_is_told_in_the_shared_vocabulary(record: dict[str, Any], expected: DecodedRecord) -> None:
     """Each kind of record has its kind of event, with the keys that readers rely on."""
     assert events.decode(record) == [expected]
 

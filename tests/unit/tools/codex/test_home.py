@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from posthouse.errors import Conflict, InvalidInput
 from posthouse.tools.codex import home
-from posthouse.tools.codex.home import BadConfig, BadHome
-from posthouse.tools.tool import Login, LoginMissing, Setup
+from posthouse.tools.tool import LoginMode, Setup
 
 FORCED = {
     "check_for_update_on_startup": False,
@@ -22,7 +22,7 @@ FORCED = {
 }
 
 
-def _setup(place: Path, kind: Login = "none", *, spool: Path | None = None, **variables: str) -> Setup:
+def _setup(place: Path, kind: LoginMode = "none", *, spool: Path | None = None, **variables: str) -> Setup:
     return Setup(
         home=place / "home",
         working_directory=place / "proj",
@@ -142,7 +142,9 @@ def test_a_home_where_the_sandbox_breaks_is_refused(ask: Any, place: Path) -> No
     """By name or by way of a link; nothing is written."""
     (place / "home").symlink_to("/tmp/posthouse-no-such-home")
 
-    with pytest.raises(BadHome, match=r"under /tmp, where its sandbox breaks.*HOUMAO_GLOBAL_RUNTIME_DIR"):
+    with pytest.raises(
+        InvalidInput, match=r"under /tmp, where its sandbox breaks.*HOUMAO_GLOBAL_RUNTIME_DIR"
+    ):
         ask(_setup(place))
     assert not Path("/tmp/posthouse-no-such-home").exists()
 
@@ -151,11 +153,11 @@ def test_a_home_where_the_sandbox_breaks_is_refused(ask: Any, place: Path) -> No
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("config.toml", b"= 1", "config.toml is no TOML"),
-        ("config.toml", b"\xff", "config.toml is no TOML"),
-        ("hooks.json", b"{", "hooks.json is no JSON"),
-        ("hooks.json", b"[]", "hooks.json is no JSON object"),
-        ("config.toml", b"#" * (1 << 20) + b"#", "longer than"),
+        ("config.toml", b"= 1", "config.toml is not valid TOML"),
+        ("config.toml", b"\xff", "config.toml is not valid TOML"),
+        ("hooks.json", b"{", "hooks.json is not valid JSON"),
+        ("hooks.json", b"[]", "hooks.json is not a JSON object"),
+        ("config.toml", b"#" * (1 << 20) + b"#", "exceeds"),
         ("config.toml", b"a = " + b"[" * 100_000, "config.toml is nested too deeply"),
     ],
 )
@@ -167,14 +169,14 @@ def test_a_broken_file_is_named_and_left_alone(
     path = place / "home" / name
     path.write_bytes(content)
 
-    with pytest.raises(BadConfig, match=f"{words}.*: repair or remove it"):
+    with pytest.raises(Conflict, match=f"{words}.*: repair or remove it"):
         ask(_setup(place))
     assert path.read_bytes() == content
 
 
 def test_a_check_finds_a_missing_login_and_writes_nothing(place: Path) -> None:
     """Before anything of the launch exists."""
-    with pytest.raises(LoginMissing):
+    with pytest.raises(InvalidInput, match="needs an API key"):
         home.check(_setup(place, "env"))
     home.check(_setup(place, "env", OPENAI_API_KEY="k"))
 

@@ -16,17 +16,17 @@ def _commands(settings: dict[str, Any], event: str) -> list[str]:
 
 def test_every_event_reports_to_the_spool() -> None:
     """Each with its own name."""
-    settings = hooks.merged({}, Path("/s"))
+    settings = hooks.merge_hooks({}, Path("/s"))
 
-    assert {event: _commands(settings, event) for event in hooks.MEANINGS} == {
-        event: [spool.command(Path("/s"), event)] for event in hooks.MEANINGS
+    assert {event: _commands(settings, event) for event in hooks.TURN_SIGNALS} == {
+        event: [spool.command(Path("/s"), event)] for event in hooks.TURN_SIGNALS
     }
 
 
 def test_a_hook_is_trusted_by_its_place_and_its_hash() -> None:
     """As codex itself writes it; a changed hook has another hash."""
-    told = hooks.trust(hooks.merged({"hooks": {"Stop": [THEIRS]}}, Path("/s")), FILE)
-    moved = hooks.trust(hooks.merged({}, Path("/other")), FILE)
+    told = hooks.trust(hooks.merge_hooks({"hooks": {"Stop": [THEIRS]}}, Path("/s")), FILE)
+    moved = hooks.trust(hooks.merge_hooks({}, Path("/other")), FILE)
 
     assert list(told) == [
         "/h/hooks.json:user_prompt_submit:0:0",
@@ -48,10 +48,10 @@ def test_the_hash_is_the_one_codex_makes() -> None:
 
 def test_hooks_of_others_keep_their_place_and_ours_are_not_doubled() -> None:
     """A home may be used by one session after the other."""
-    first = hooks.merged({"note": 1, "hooks": {"Stop": [THEIRS], "Other": [THEIRS]}}, Path("/s"))
-    second = hooks.merged(first, Path("/later"))
+    first = hooks.merge_hooks({"note": 1, "hooks": {"Stop": [THEIRS], "Other": [THEIRS]}}, Path("/s"))
+    second = hooks.merge_hooks(first, Path("/later"))
 
     assert second["note"] == 1
     assert _commands(second, "Other") == ["say done"]
     assert _commands(second, "Stop") == ["say done", spool.command(Path("/later"), "Stop")]
-    assert hooks.merged(second, None)["hooks"] == {"Stop": [THEIRS], "Other": [THEIRS]}
+    assert hooks.merge_hooks(second, None)["hooks"] == {"Stop": [THEIRS], "Other": [THEIRS]}

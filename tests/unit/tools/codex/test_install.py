@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Unavailable
 from posthouse.tools.codex import install
-from posthouse.tools.tool import ToolMissing, UnsupportedVersion
 
 
 def _program(path: Path) -> Path:
@@ -70,7 +70,7 @@ def test_without_codex_the_command_that_gets_it_is_named(
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert install.version() is None
-    with pytest.raises(ToolMissing, match="npm install -g @openai/codex"):
+    with pytest.raises(Unavailable, match="npm install -g @openai/codex"):
         install.executable()
 
 
@@ -79,5 +79,5 @@ def test_a_version_that_is_too_old_is_refused() -> None:
     for told in ("0.116.0", "0.166.0-linux-x64", "1.0.0", None, "nightly"):
         install.require_supported(told)
 
-    with pytest.raises(UnsupportedVersion, match=r"codex 0\.115\.9 is too old, 0\.116\.0 is needed"):
+    with pytest.raises(Unavailable, match=r"codex 0\.115\.9 is too old, 0\.116\.0 is needed"):
         install.require_supported("0.115.9")

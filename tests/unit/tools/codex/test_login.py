@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.codex import login
-from posthouse.tools.tool import Account, Login, LoginMissing, Setup
+from posthouse.tools.tool import Account, LoginMode, Setup
 
 GET_IT = "printenv OPENAI_API_KEY | codex login --with-api-key"
 CHATGPT = {"OPENAI_API_KEY": None, "tokens": {"id_token": "x.y.z", "refresh_token": "changes"}}
@@ -21,7 +22,7 @@ def _person(folder: Path, auth: Any) -> Path:
     return folder
 
 
-def _setup(user_home: Path, kind: Login = "inherit", **variables: str) -> Setup:
+def _setup(user_home: Path, kind: LoginMode = "inherit", **variables: str) -> Setup:
     return Setup(
         home=user_home / "home",
         working_directory=user_home,
@@ -39,23 +40,27 @@ def test_a_key_in_the_variables_comes_first(tmp_path: Path) -> None:
     """It is what an agent would be given."""
     account = login.account(_person(tmp_path, CHATGPT), {"OPENAI_API_KEY": "k"})
 
-    assert account == Account(kind="API key", is_shareable=True, owner="$OPENAI_API_KEY", get_it=GET_IT)
+    assert account == Account(
+        kind="API key", is_shareable=True, owner="$OPENAI_API_KEY", login_command=GET_IT
+    )
 
 
 @pytest.mark.parametrize(
     ("auth", "expected"),
     [
         pytest.param(
-            {"OPENAI_API_KEY": "k"}, Account(kind="API key", is_shareable=True, get_it=GET_IT), id="key"
+            {"OPENAI_API_KEY": "k"},
+            Account(kind="API key", is_shareable=True, login_command=GET_IT),
+            id="key",
         ),
         pytest.param(
             {"tokens": {"id_token": _token({"email": "me@example.org"})}},
-            Account(kind="ChatGPT login", owner="me@example.org", get_it=GET_IT),
+            Account(kind="ChatGPT login", owner="me@example.org", login_command=GET_IT),
             id="ChatGPT",
         ),
-        pytest.param(CHATGPT, Account(kind="ChatGPT login", get_it=GET_IT), id="ChatGPT, of somebody"),
-        pytest.param("{", Account(kind=None, get_it=GET_IT), id="half a file"),
-        pytest.param([1], Account(kind=None, get_it=GET_IT), id="another file"),
+        pytest.param(CHATGPT, Account(kind="ChatGPT login", login_command=GET_IT), id="ChatGPT, of somebody"),
+        pytest.param("{", Account(kind=None, login_command=GET_IT), id="half a file"),
+        pytest.param([1], Account(kind=None, login_command=GET_IT), id="another file"),
     ],
 )
 def test_the_persons_own_login_is_told_from_its_file(auth: Any, expected: Account, tmp_path: Path) -> None:
@@ -75,7 +80,7 @@ def test_an_inherited_key_is_handed_on(tmp_path: Path) -> None:
 
 def test_a_login_with_chatgpt_is_not_copied(tmp_path: Path) -> None:
     """The message says why, and names both ways out."""
-    with pytest.raises(LoginMissing) as refused:
+    with pytest.raises(InvalidInput) as refused:
         login.key(_setup(_person(tmp_path, CHATGPT)))
 
     assert "would log you out" in str(refused.value)
@@ -85,7 +90,7 @@ def test_a_login_with_chatgpt_is_not_copied(tmp_path: Path) -> None:
 
 def test_no_login_names_the_command_that_gets_one(tmp_path: Path) -> None:
     """Where there is nothing to inherit."""
-    with pytest.raises(LoginMissing, match=r"not logged in: `printenv OPENAI_API_KEY \| codex login"):
+    with pytest.raises(InvalidInput, match=r"not logged in: `printenv OPENAI_API_KEY \| codex login"):
         login.key(_setup(tmp_path))
 
 
@@ -94,9 +99,9 @@ def test_env_wants_the_variable_that_the_configuration_names(tmp_path: Path) -> 
     person = _person(tmp_path, {"OPENAI_API_KEY": "filed"})
 
     assert login.key(_setup(person, "env", OTHER="k"), "OTHER") == {"OTHER": "k"}
-    with pytest.raises(LoginMissing, match="needs an API key in OPENAI_API_KEY: `--env OPENAI_API_KEY`"):
+    with pytest.raises(InvalidInput, match="needs an API key in OPENAI_API_KEY: `--env OPENAI_API_KEY`"):
         login.key(_setup(person, "env"))
-    with pytest.raises(LoginMissing, match="in OTHER"):
+    with pytest.raises(InvalidInput, match="in OTHER"):
         login.key(_setup(person, "inherit"), "OTHER")
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from posthouse import tools
+from posthouse.errors import Unavailable
 from posthouse.tools.codex.profile import TOOL
-from posthouse.tools.tool import Chat, Launch, Report, Setup, ToolMissing, TurnOrder, UnsupportedVersion
+from posthouse.tools.tool import Chat, HeadlessTurn, HookReport, Launch, Setup
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_a_turn_has_its_home_and_its_prompt_on_stdin(codex: Path) -> None:
     """Nothing secret is in it."""
     launch = Launch(home=Path("/h"), working_directory=Path("/w"), role_name="r")
 
-    program = TOOL.turn_program(launch, TurnOrder(prompt="hi"))
+    program = TOOL.turn_program(launch, HeadlessTurn(prompt="hi"))
     assert (program.argv[0], program.environment, program.stdin) == (str(codex), {"CODEX_HOME": "/h"}, "hi")
     tui = TOOL.tui_program(launch, Chat())
     assert (tui.argv[:2], tui.environment, tui.stdin) == (
@@ -61,9 +62,9 @@ def test_a_turn_has_its_home_and_its_prompt_on_stdin(codex: Path) -> None:
 )
 def test_a_hooks_report_means_something_for_the_turn(event: str, meaning: str | None) -> None:
     """Or nothing."""
-    report = Report(event=event, at_utc="", payload={"prompt": "hi"})
+    report = HookReport(event=event, at_utc="", payload={"prompt": "hi"})
 
-    assert (TOOL.meaning(report), TOOL.submitted_prompt(report)) == (meaning, "hi")
+    assert (TOOL.turn_signal(report), TOOL.submitted_prompt(report)) == (meaning, "hi")
 
 
 def test_a_headless_agent_that_could_only_read_says_so(codex: Path, place: Path) -> None:
@@ -79,9 +80,9 @@ def test_what_cannot_work_is_told_before_it_is_tried(
 ) -> None:
     """An old version, or none."""
     (codex.parents[1] / "codex-package.json").write_text('{"version": "0.42.0"}')
-    with pytest.raises(UnsupportedVersion):
+    with pytest.raises(Unavailable, match="too old"):
         TOOL.check(_setup(place))
 
     codex.unlink()
-    with pytest.raises(ToolMissing):
+    with pytest.raises(Unavailable, match="not installed"):
         TOOL.check(_setup(place))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from posthouse.tools.codex.prompt_escaping import guard
-from posthouse.tools.tool import UnsafePrompt
+from posthouse.errors import InvalidInput
+from posthouse.tools.codex.prompt_escaping import escape
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ from posthouse.tools.tool import UnsafePrompt
 )
 def test_a_prompt_is_typed_so_that_codex_takes_it_for_one(prompt: str, typed: str) -> None:
     """Nothing is run, swallowed or completed."""
-    assert guard(prompt) == typed
+    assert escape(prompt) == typed
 
 
 @pytest.mark.parametrize("prompt", ["", " \n", "a\x1b[201~b"])
 def test_what_is_no_text_is_refused(prompt: str) -> None:
     """Nothing is typed for it."""
-    with pytest.raises(UnsafePrompt):
-        guard(prompt)
+    with pytest.raises(InvalidInput, match="the prompt"):
+        escape(prompt)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from posthouse.tools.codex import transcript
-from posthouse.tools.tool import Exchange, Place
-from posthouse.tools.transcripts import Record
+from posthouse.tools.tool import Exchange, TranscriptPosition
+from posthouse.tools.transcripts import TranscriptRecord
 
 AT = "2026-11-15T05:04:44.409Z"
 
@@ -81,7 +81,7 @@ ANSWER = _event(type="item_completed", item={"type": "AgentMessage", "content": 
 )
 def test_events_are_told_as_exchanges(events: list[dict[str, Any]], expected: list[Exchange]) -> None:
     """Each prompt with what became of it."""
-    assert transcript.told(Record(fields=event) for event in events) == expected
+    assert transcript.parse(TranscriptRecord(fields=event) for event in events) == expected
 
 
 def _used(total: int, last: int) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def test_a_turns_tokens_are_those_of_its_requests() -> None:
     first = [STARTED, nothing_yet, _prompt("hi"), _used(7, 7), _prompt("and"), _used(10, 3), _used(10, 3)]
     second = [STARTED, _used(10, 3), _prompt("next"), _used(15, 5), ANSWERED]
 
-    told = transcript.told(Record(fields=event) for event in (*first, ANSWERED, *second))
+    told = transcript.parse(TranscriptRecord(fields=event) for event in (*first, ANSWERED, *second))
 
     assert [each.usage for each in told] == [_counts(10), None, _counts(5)]
 
@@ -141,8 +141,8 @@ def test_what_is_half_written_is_left_out(tmp_path: Path) -> None:
     (path.parent / "rollout-new.jsonl").touch()
 
     before = sum(len(line) for line in path.read_bytes().splitlines(keepends=True)[:2])
-    place = Place(file="rollout-ours.jsonl", offset=before)
-    assert transcript.exchanges(tmp_path, tmp_path) == [_exchange("hi", place=place)]
+    place = TranscriptPosition(file="rollout-ours.jsonl", offset=before)
+    assert transcript.exchanges(tmp_path, tmp_path) == [_exchange("hi", position=place)]
 
 
 def test_of_a_long_conversation_the_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.gemini import arguments
-from posthouse.tools.prompt_escaping import LooksLikeOption
-from posthouse.tools.tool import Chat, Launch, Permissions, TurnOrder, UnsafePrompt
+from posthouse.tools.tool import Chat, HeadlessTurn, Launch, Permissions
 
 LAUNCH = Launch(home=Path("/h"), working_directory=Path("/w"), role_name="scribe")
 ROLE = "[Your role: scribe]\nWrite.\n[End of your role]"
@@ -26,19 +26,19 @@ STREAM = ("--output-format", "stream-json")
 def test_a_start_continues_the_conversation_it_is_told(chat: Chat, words: tuple[str, ...]) -> None:
     """In the TUI and in a turn."""
     assert arguments.tui_arguments(LAUNCH, chat) == (*ASK, *words)
-    assert arguments.turn_arguments(LAUNCH, TurnOrder(prompt="p", chat=chat)) == (*ASK, *words, *STREAM)
+    assert arguments.turn_arguments(LAUNCH, HeadlessTurn(prompt="p", chat=chat)) == (*ASK, *words, *STREAM)
 
 
 @pytest.mark.parametrize(
     "order",
     [
-        TurnOrder(prompt="p", chat=Chat(mode="exact", id="--yolo")),
-        TurnOrder(prompt="p", model="--yolo"),
+        HeadlessTurn(prompt="p", chat=Chat(mode="exact", id="--yolo")),
+        HeadlessTurn(prompt="p", model="--yolo"),
     ],
 )
-def test_a_callers_word_is_never_an_option(order: TurnOrder) -> None:
+def test_a_callers_word_is_never_an_option(order: HeadlessTurn) -> None:
     """Neither a conversation's id nor a model's name."""
-    with pytest.raises(LooksLikeOption, match=r"'--yolo' is no (conversation|model)"):
+    with pytest.raises(InvalidInput, match=r"invalid (conversation id|model) '--yolo'"):
         arguments.turn_arguments(LAUNCH, order)
 
 
@@ -64,11 +64,11 @@ def test_a_turns_model_wins_and_comes_behind_the_users_arguments() -> None:
     """The last one counts."""
     launch = replace(LAUNCH, args=("-m", "old", "-o", "json"), model="of-the-agent")
 
-    assert arguments.turn_arguments(launch, TurnOrder(prompt="p")) == (
+    assert arguments.turn_arguments(launch, HeadlessTurn(prompt="p")) == (
         *("-m", "old", "-o", "json", "--model", "of-the-agent"),
         *ASK,
     )
-    assert arguments.turn_arguments(launch, TurnOrder(prompt="p", model="new"))[4:6] == ("--model", "new")
+    assert arguments.turn_arguments(launch, HeadlessTurn(prompt="p", model="new"))[4:6] == ("--model", "new")
 
 
 def test_only_a_new_conversation_is_told_its_role() -> None:
@@ -76,18 +76,18 @@ def test_only_a_new_conversation_is_told_its_role() -> None:
     launch = replace(LAUNCH, role_text=" Write.\n")
     latest = Chat(mode="latest")
 
-    assert arguments.turn_stdin(launch, TurnOrder(prompt="p")) == f"{ROLE}\n\np"
-    assert arguments.turn_stdin(launch, TurnOrder(prompt="p", chat=latest)) == "p"
-    assert arguments.turn_stdin(LAUNCH, TurnOrder(prompt="p")) == "p"
+    assert arguments.turn_stdin(launch, HeadlessTurn(prompt="p")) == f"{ROLE}\n\np"
+    assert arguments.turn_stdin(launch, HeadlessTurn(prompt="p", chat=latest)) == "p"
+    assert arguments.turn_stdin(LAUNCH, HeadlessTurn(prompt="p")) == "p"
     assert arguments.tui_arguments(launch, Chat()) == (*ASK, "--prompt-interactive", ROLE)
     assert arguments.tui_arguments(launch, latest) == (*ASK, "--resume", "latest")
 
 
 def test_what_is_too_long_is_refused_before_anything_starts() -> None:
     """The CLI would cut it off, and the kernel refuse it."""
-    with pytest.raises(UnsafePrompt, match="8388609 bytes, gemini reads at most 8388608"):
-        arguments.turn_stdin(LAUNCH, TurnOrder(prompt="x" * (8 * 1024 * 1024 + 1)))
-    with pytest.raises(arguments.RoleTooLong, match="the role 'scribe' has more than"):
+    with pytest.raises(InvalidInput, match="8388609 bytes, gemini reads at most 8388608"):
+        arguments.turn_stdin(LAUNCH, HeadlessTurn(prompt="x" * (8 * 1024 * 1024 + 1)))
+    with pytest.raises(InvalidInput, match="the role 'scribe' has more than"):
         arguments.tui_arguments(replace(LAUNCH, role_text="x" * 128 * 1024), Chat())
 
 
@@ -96,8 +96,8 @@ def test_a_turns_reasoning_wins_over_the_agents() -> None:
     launch = replace(LAUNCH, model="gemini-2.5-flash", reasoning_level=5)
 
     of_agent = arguments.thinking_variables(launch)
-    of_turn = arguments.thinking_variables(launch, TurnOrder(prompt="p", model="m", reasoning_level=0))
-    assert of_agent == arguments.thinking_variables(launch, TurnOrder(prompt="p"))
+    of_turn = arguments.thinking_variables(launch, HeadlessTurn(prompt="p", model="m", reasoning_level=0))
+    assert of_agent == arguments.thinking_variables(launch, HeadlessTurn(prompt="p"))
     assert set(of_agent.values()) == {"gemini-2.5-flash", "chat-base-2.5"}
     assert of_turn == {
         "POSTHOUSE_GEMINI_THINKING_0_FAMILY": "chat-base-2.5",

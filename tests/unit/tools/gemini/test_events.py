@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from posthouse.contracts.events import Decoded
+from posthouse.contracts.events import DecodedRecord
 from posthouse.tools.gemini import events
 
 SESSION = "422c51cf-f422-4c17-8c75-76d4be5eb562"
@@ -17,7 +17,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
     [
         pytest.param(
             {"type": "init", "session_id": SESSION, "model": "gemini-2.5-flash"},
-            Decoded(
+            DecodedRecord(
                 kind="session",
                 provider_event_type="init",
                 message="session started (gemini-2.5-flash)",
@@ -27,7 +27,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
         ),
         pytest.param(
             {"type": "message", "role": "assistant", "content": "O\nK", "delta": True},
-            Decoded(
+            DecodedRecord(
                 kind="assistant",
                 provider_event_type="message",
                 message="O K",
@@ -42,7 +42,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
                 "tool_id": "call-1",
                 "parameters": {"command": "ls", "description": "look"},
             },
-            Decoded(
+            DecodedRecord(
                 kind="action_request",
                 provider_event_type="tool_use",
                 message="run_shell_command(ls)",
@@ -58,7 +58,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
         ),
         pytest.param(
             {"type": "tool_result", "tool_id": "call-1", "status": "success", "output": "made"},
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="tool_result",
                 message="made",
@@ -78,7 +78,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
                 "tool_id": "call-1",
                 "error": {"type": "tool_not_registered", "message": "not found"},
             },
-            Decoded(
+            DecodedRecord(
                 kind="action_result",
                 provider_event_type="tool_result",
                 message="not found",
@@ -94,7 +94,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
         ),
         pytest.param(
             {"type": "error", "severity": "warning", "message": "Loop detected"},
-            Decoded(
+            DecodedRecord(
                 kind="diagnostic",
                 provider_event_type="error",
                 message="Loop detected",
@@ -104,7 +104,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
         ),
         pytest.param(
             {"type": "result", "status": "success", "stats": STATS},
-            Decoded(
+            DecodedRecord(
                 kind="completion",
                 provider_event_type="result",
                 message="success",
@@ -124,7 +124,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
         ),
         pytest.param(
             {"type": "result", "status": "error", "error": {"type": "unknown", "message": "[API Error: x]"}},
-            Decoded(
+            DecodedRecord(
                 kind="completion",
                 provider_event_type="result",
                 message="[API Error: x]",
@@ -138,7 +138,7 @@ STATS = {"total_tokens": 15, "input_tokens": 10, "output_tokens": 5, "cached": 0
         ),
     ],
 )
-def test_a_line_of_the_stream_is_one_event(record: Mapping[str, Any], decoded: Decoded) -> None:
+def test_a_line_of_the_stream_is_one_event(record: Mapping[str, Any], decoded: DecodedRecord) -> None:
     """Kind, type and data are those of the contract."""
     assert events.decode(record) == [decoded]
 

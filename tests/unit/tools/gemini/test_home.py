@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools import spool
 from posthouse.tools.gemini import home, thinking
 from posthouse.tools.settings import BadSettings
-from posthouse.tools.tool import LoginMissing, Setup
+from posthouse.tools.tool import Setup
 
 
 def _setup(folder: Path, **options: Any) -> Setup:
@@ -123,7 +124,7 @@ def test_settings_that_cannot_be_read_are_named_and_kept(tmp_path: Path, content
 
 def test_without_a_login_no_home_is_made(tmp_path: Path) -> None:
     """The error comes before anything is written."""
-    with pytest.raises(LoginMissing):
+    with pytest.raises(InvalidInput, match="needs an API key"):
         home.prepare(_setup(tmp_path, variables={}))
     assert not (tmp_path / "home").exists()
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import Unavailable
 from posthouse.tools.gemini import install
-from posthouse.tools.tool import ToolMissing, UnsupportedVersion
 
 
 class Machine:
@@ -45,7 +45,7 @@ def test_a_script_is_started_by_the_node_that_was_checked(machine: Machine) -> N
     machine.has_gemini()
     machine.has_node()
 
-    install.require()
+    install.require_supported()
     assert install.executable() == str(machine.bin / "gemini")
     assert install.command() == (str(machine.bin / "node"), str(machine.script))
     assert install.version() == "0.61.0"
@@ -55,23 +55,23 @@ def test_a_program_that_is_no_script_is_started_as_it_is(machine: Machine) -> No
     """It brings its own Node, or is a wrapper that knows where one is."""
     machine.has_gemini(first="#!/bin/sh")
 
-    install.require()
+    install.require_supported()
     assert install.command() == (str(machine.bin / "gemini"),)
 
 
 def test_nothing_is_installed(machine: Machine) -> None:
     """The error names the command that gets it; asking for the version is no error."""
     assert install.version() is None
-    with pytest.raises(ToolMissing, match="npm install -g @google/gemini-cli"):
-        install.require()
+    with pytest.raises(Unavailable, match="npm install -g @google/gemini-cli"):
+        install.require_supported()
 
 
 def test_node_is_missing(machine: Machine) -> None:
     """The error says what needs it."""
     machine.has_gemini()
 
-    with pytest.raises(ToolMissing, match="gemini needs Node"):
-        install.require()
+    with pytest.raises(Unavailable, match="gemini needs Node"):
+        install.require_supported()
 
 
 def test_node_is_too_old(machine: Machine) -> None:
@@ -79,8 +79,8 @@ def test_node_is_too_old(machine: Machine) -> None:
     machine.has_gemini()
     machine.has_node("v18.20.4")
 
-    with pytest.raises(UnsupportedVersion, match=r"needs Node 20, .*/node is v18\.20\.4"):
-        install.require()
+    with pytest.raises(Unavailable, match=r"needs Node 20, .*/node is v18\.20\.4"):
+        install.require_supported()
 
 
 def test_node_does_not_run(machine: Machine) -> None:
@@ -88,8 +88,8 @@ def test_node_does_not_run(machine: Machine) -> None:
     machine.has_gemini()
     _program(machine.bin / "node", "#!/bin/sh\nexit 127\n")
 
-    with pytest.raises(ToolMissing, match="does not run"):
-        install.require()
+    with pytest.raises(Unavailable, match="does not run"):
+        install.require_supported()
 
 
 def test_gemini_is_too_old(machine: Machine) -> None:
@@ -97,8 +97,8 @@ def test_gemini_is_too_old(machine: Machine) -> None:
     machine.has_gemini("0.40.1")
     machine.has_node()
 
-    with pytest.raises(UnsupportedVersion, match=r"gemini 0\.40\.1 is too old, 0\.41\.0 .*@latest"):
-        install.require()
+    with pytest.raises(Unavailable, match=r"gemini 0\.40\.1 is too old, 0\.41\.0 .*@latest"):
+        install.require_supported()
 
 
 def test_a_manifest_that_cannot_be_read_tells_no_version(machine: Machine) -> None:
@@ -107,5 +107,5 @@ def test_a_manifest_that_cannot_be_read_tells_no_version(machine: Machine) -> No
     machine.has_node()
     (machine.script.parents[1] / "package.json").write_text("{")
 
-    install.require()
+    install.require_supported()
     assert install.version() is None

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from posthouse import tools
+from posthouse.errors import InvalidInput, Unavailable
 from posthouse.tools.gemini.profile import TOOL
 from posthouse.tools.settings import BadSettings
-from posthouse.tools.tool import Chat, Launch, LoginMissing, Report, Setup, ToolMissing, TurnOrder
+from posthouse.tools.tool import Chat, HeadlessTurn, HookReport, Launch, Setup
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_a_turn_has_its_home_and_its_prompt_on_stdin(gemini: Path) -> None:
         "POSTHOUSE_GEMINI_THINKING_512_MODEL": "m",
     }
 
-    turn = TOOL.turn_program(launch, TurnOrder(prompt="hi"))
+    turn = TOOL.turn_program(launch, HeadlessTurn(prompt="hi"))
     tui = TOOL.tui_program(launch, Chat())
     assert (turn.argv[0], turn.stdin, turn.environment) == (str(gemini), "hi", environment)
     assert (tui.argv[0], tui.stdin, tui.environment) == (str(gemini), None, environment)
@@ -65,9 +66,9 @@ def test_a_turn_has_its_home_and_its_prompt_on_stdin(gemini: Path) -> None:
 )
 def test_a_report_has_a_meaning(event: str, meaning: str | None) -> None:
     """The prompt is told by the one that says it was taken, and only by that."""
-    report = Report(event=event, at_utc="", payload={"prompt": "hi"})
+    report = HookReport(event=event, at_utc="", payload={"prompt": "hi"})
 
-    assert TOOL.meaning(report) == meaning
+    assert TOOL.turn_signal(report) == meaning
     assert TOOL.submitted_prompt(report) == ("hi" if event == "BeforeAgent" else None)
 
 
@@ -92,7 +93,7 @@ def test_a_headless_agent_that_may_not_work_is_warned_of(
 
 def test_what_keeps_it_from_working_is_said_before_a_launch(gemini: Path, tmp_path: Path) -> None:
     """From files alone: no login, settings that cannot be read, no program."""
-    with pytest.raises(LoginMissing):
+    with pytest.raises(InvalidInput, match="needs an API key"):
         TOOL.check(_setup(tmp_path, variables={}))
     settings = tmp_path / "home" / ".gemini" / "settings.json"
     settings.parent.mkdir(parents=True)
@@ -100,5 +101,5 @@ def test_what_keeps_it_from_working_is_said_before_a_launch(gemini: Path, tmp_pa
     with pytest.raises(BadSettings):
         TOOL.check(_setup(tmp_path))
     gemini.unlink()
-    with pytest.raises(ToolMissing):
+    with pytest.raises(Unavailable, match="not installed"):
         TOOL.check(_setup(tmp_path))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from posthouse.tools.gemini.prompt_escaping import guard
-from posthouse.tools.tool import UnsafePrompt
+from posthouse.errors import InvalidInput
+from posthouse.tools.gemini.prompt_escaping import escape
 
 
 @pytest.mark.parametrize(
@@ -28,11 +28,11 @@ from posthouse.tools.tool import UnsafePrompt
 )
 def test_what_is_typed_for_a_prompt(prompt: str, typed: str) -> None:
     """What the model gets is the prompt itself wherever that can be had."""
-    assert guard(prompt) == typed
+    assert escape(prompt) == typed
 
 
 @pytest.mark.parametrize("prompt", ["", " \n", "\u200b\ufeff", "a\x1b[200~", "a\x00", "\ud800"])
 def test_what_cannot_be_typed_is_refused(prompt: str) -> None:
     """Nothing reaches the terminal."""
-    with pytest.raises(UnsafePrompt):
-        guard(prompt)
+    with pytest.raises(InvalidInput, match="the prompt"):
+        escape(prompt)

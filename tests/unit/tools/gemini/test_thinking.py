@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.gemini import thinking
 
 
@@ -55,7 +56,7 @@ def test_a_level_is_a_rung_of_the_models_ladder(
 @pytest.mark.parametrize("model", ["gemini-3-pro-preview", "auto", None])
 def test_a_model_that_cannot_stop_thinking_says_so(model: str | None) -> None:
     """Level 0 is an error, not a guess."""
-    with pytest.raises(thinking.BadReasoningLevel, match="use level 1 or more"):
+    with pytest.raises(InvalidInput, match="use level 1 or more"):
         thinking.variables(model, 0)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from posthouse.tools.gemini import transcript
-from posthouse.tools.tool import Exchange, Place
+from posthouse.tools.tool import Exchange, TranscriptPosition
 
 CONTEXT = {"id": "0", "type": "user", "content": [{"text": "<session_context>\nThis is the Gemini CLI.\n"}]}
 AT = "2026-11-15T05:10:34.809Z"
@@ -41,7 +41,7 @@ class Home:
 
     def told(self) -> list[Exchange]:
         """What is told, wherever it stands."""
-        return [replace(each, place=None) for each in transcript.exchanges(self.home, self.where)]
+        return [replace(each, position=None) for each in transcript.exchanges(self.home, self.where)]
 
 
 @pytest.fixture
@@ -128,7 +128,9 @@ def test_a_prompt_is_found_where_it_stands(home: Home) -> None:
 
     lines = path.read_bytes().splitlines(keepends=True)
     offsets = [len(lines[0]), len(lines[0]) + len(lines[1])]
-    assert [each.place for each in told] == [Place(file=path.name, offset=offset) for offset in offsets]
+    assert [each.position for each in told] == [
+        TranscriptPosition(file=path.name, offset=offset) for offset in offsets
+    ]
 
 
 def test_a_prompt_is_what_was_typed(home: Home) -> None:

@@ -26,7 +26,7 @@ def test_a_version_without_a_pack_runs_on_the_nearest_and_says_so(
     served = packs.pack_for("claude", version)
 
     assert (served.pack.label, served.version, served.is_nearest) == ("claude 2.1", version, is_nearest)
-    assert ("nearest" in served.sentence) == is_nearest
+    assert ("nearest" in served.description) == is_nearest
 
 
 def test_a_tool_without_packs_is_named() -> None:

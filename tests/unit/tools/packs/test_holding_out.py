@@ -72,7 +72,7 @@ def test_captures_mean_the_same_in_other_surroundings(tool: str, changed: Callab
     for name, expected in captures.expected(folder).items():
         if changed is _without_colours and name.startswith(_TOLD_BY_COLOUR):
             continue
-        read = captures.words_of(tools.load(tool).read_surface(changed(captures.screen(folder, name))))
+        read = captures.expected_state(tools.load(tool).read_surface(changed(captures.screen(folder, name))))
         if read != (json.loads(_renamed(json.dumps(expected))) if changed is _of_somebody_else else expected):
             wrong[name] = read
 
@@ -87,7 +87,7 @@ def test_a_screen_says_the_same_without_its_title(tool: str) -> None:
         if name in _TOLD_BY_TITLE:
             continue
         screen = replace(captures.screen(folder, name), title="", cursor=None)
-        read = captures.words_of(tools.load(tool).read_surface(screen))
+        read = captures.expected_state(tools.load(tool).read_surface(screen))
         if read != expected:
             wrong[name] = read
 

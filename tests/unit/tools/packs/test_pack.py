@@ -41,7 +41,7 @@ def test_the_smallest_pack_is_one() -> None:
     ("change", "complaint"),
     [
         pytest.param(("[turn]", "[turn]\nbegin = 'x'"), "unknown field `begin`", id="a mistyped key"),
-        pytest.param(("'-+'", "'-+('"), "is no pattern", id="a broken pattern"),
+        pytest.param(("'-+'", "'-+('"), "invalid pattern", id="a broken pattern"),
         pytest.param(('"ruled"', '"round"'), "Invalid enum value 'round'", id="an unknown shape"),
         pytest.param(('name = "1"', "name = 1"), "Expected `str`", id="another type"),
         pytest.param(("[dialog]", "[dialog"), "line 14", id="no TOML"),

@@ -137,4 +137,4 @@ def test_the_evidence_names_the_title_that_says_nothing() -> None:
     """So that a reader knows how far to trust it."""
     read = packs.read(PACK, replace(_capture("ready-first"), title=""))
 
-    assert (read.state, read.evidence) == ("ready", ("an empty composer", "the title says nothing"))
+    assert (read.state, read.evidence) == ("ready", ("an empty composer", "no status in the title"))

@@ -4,18 +4,23 @@ from pathlib import Path
 
 import pytest
 
+from posthouse.errors import InvalidInput
 from posthouse.terminal.screen import Screen
 from posthouse.tools.packs import captures
-from posthouse.tools.packs.captures import BadCapture, Beside
+from posthouse.tools.packs.captures import CaptureMetadata
 
 
 def test_a_capture_comes_back_as_it_was_added(tmp_path: Path) -> None:
     """Rows, title with commas, cursor; and the words beside those of the others."""
-    beside = Beside(title="✳ one, two", cursor=(3, 1), columns=80, rows=2, version="2.1.197")
+    beside = CaptureMetadata(title="✳ one, two", cursor=(3, 1), columns=80, rows=2, version="2.1.197")
 
     captures.add(tmp_path / "new", "one", "\x1b[1mbold\n  text\n", beside, {"state": "ready"})
     captures.add(
-        tmp_path / "new", "two", "", Beside(title="", cursor=(0, 0), is_dead=True), {"state": "exited"}
+        tmp_path / "new",
+        "two",
+        "",
+        CaptureMetadata(title="", cursor=(0, 0), is_dead=True),
+        {"state": "exited"},
     )
 
     assert captures.names(tmp_path / "new") == ["one", "two"]
@@ -43,7 +48,7 @@ def test_a_capture_that_is_none_is_named(tmp_path: Path, meta: str) -> None:
     (tmp_path / "a.ansi").write_text("text\n")
     (tmp_path / "a.meta").write_text(meta)
 
-    with pytest.raises(BadCapture, match="capture 'a' in"):
+    with pytest.raises(InvalidInput, match="capture 'a' in"):
         captures.screen(tmp_path, "a")
 
 
@@ -52,5 +57,5 @@ def test_words_that_can_not_be_read_are_said(tmp_path: Path, words: str) -> None
     """A broken file is not taken for an empty one."""
     (tmp_path / captures.EXPECTED).write_text(words)
 
-    with pytest.raises(BadCapture, match=captures.EXPECTED):
+    with pytest.raises(InvalidInput, match=captures.EXPECTED):
         captures.expected(tmp_path)

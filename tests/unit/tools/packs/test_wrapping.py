@@ -26,4 +26,4 @@ from posthouse.tools.packs import wrapping
 )
 def test_rows_are_put_together_where_the_window_broke_them(rows: list[str], text: str) -> None:
     """And stay apart where a person ended a line."""
-    assert wrapping.joined(rows, 20) == text
+    assert wrapping.join_wrapped(rows, 20) == text

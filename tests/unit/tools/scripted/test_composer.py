@@ -8,13 +8,13 @@ from posthouse.tools.scripted import personas
 from posthouse.tools.scripted.composer import (
     Command,
     Composer,
-    EnterMeans,
+    EnterEffect,
     Prompt,
     Shell,
     Submission,
     UnknownCommand,
-    enter_means,
-    submission,
+    enter_effect,
+    parse_submission,
 )
 
 
@@ -35,10 +35,10 @@ from posthouse.tools.scripted.composer import (
     ],
 )
 def test_enter_means(
-    persona: str, text: str, since_paste: float, since_burst: float, expected: EnterMeans
+    persona: str, text: str, since_paste: float, since_burst: float, expected: EnterEffect
 ) -> None:
     """Each persona has its own idea of when Enter submits."""
-    means = enter_means(
+    means = enter_effect(
         text, personas.find(persona), since_paste_seconds=since_paste, since_burst_seconds=since_burst
     )
 
@@ -69,7 +69,7 @@ def test_enter_means(
 )
 def test_a_draft_is_taken_for(persona: str, text: str, expected: Submission) -> None:
     """What starts with a special character may be no prompt at all."""
-    assert submission(text, personas.find(persona)) == expected
+    assert parse_submission(text, personas.find(persona)) == expected
 
 
 def test_a_big_paste_stands_as_a_label_and_is_taken_in_full() -> None:

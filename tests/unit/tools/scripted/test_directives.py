@@ -27,30 +27,32 @@ from posthouse.tools.scripted import directives as d
         pytest.param("crash term", d.Crash("SIGTERM"), id="crash by a signal"),
         pytest.param("ignore signals", d.IgnoreSignals(), id="ignore signals"),
         pytest.param("spawn 30", d.Spawn(30.0), id="spawn"),
-        pytest.param("recall", d.Tell("recall"), id="recall"),
-        pytest.param("role", d.Tell("role"), id="role"),
-        pytest.param("cwd", d.Tell("cwd"), id="cwd"),
+        pytest.param("recall", d.Describe("recall"), id="recall"),
+        pytest.param("role", d.Describe("role"), id="role"),
+        pytest.param("cwd", d.Describe("cwd"), id="cwd"),
         pytest.param("repeat 3", d.Repeat(3), id="repeat"),
         pytest.param("env HOME", d.Env("HOME", hashed=False), id="env"),
         pytest.param("secret KEY", d.Env("KEY", hashed=True), id="secret"),
-        pytest.param("stderr oh", d.Complain("oh"), id="stderr"),
-        pytest.param("say", d.Mistake("can't follow [[say]]: it needs a text"), id="no text"),
+        pytest.param("stderr oh", d.WriteStderr("oh"), id="stderr"),
+        pytest.param("say", d.InvalidDirective("can't follow [[say]]: it needs a text"), id="no text"),
         pytest.param(
-            "wait long", d.Mistake("can't follow [[wait long]]: it needs a number of seconds"), id="no number"
+            "wait long",
+            d.InvalidDirective("can't follow [[wait long]]: it needs a number of seconds"),
+            id="no number",
         ),
         pytest.param(
             "wait nan",
-            d.Mistake("can't follow [[wait nan]]: seconds are between 0 and 86400"),
+            d.InvalidDirective("can't follow [[wait nan]]: seconds are between 0 and 86400"),
             id="not a time",
         ),
         pytest.param(
             "fail 418",
-            d.Mistake("can't follow [[fail 418]]: it fails with 400, overloaded, context, limit"),
+            d.InvalidDirective("can't follow [[fail 418]]: it fails with 400, overloaded, context, limit"),
             id="failure",
         ),
         pytest.param(
             "ignore me",
-            d.Mistake("can't follow [[ignore me]]: write it as [[ignore signals]]"),
+            d.InvalidDirective("can't follow [[ignore me]]: write it as [[ignore signals]]"),
             id="ignore what",
         ),
     ],
@@ -64,7 +66,7 @@ def test_an_unknown_directive_names_the_known_ones() -> None:
     """The answer to a slip tells what can be asked."""
     [step] = d.parse("[[dance]]")
 
-    assert isinstance(step, d.Mistake)
+    assert isinstance(step, d.InvalidDirective)
     assert step.text.startswith("unknown directive [[dance]]; there is ask, crash, cwd,")
 
 
@@ -79,6 +81,6 @@ def test_a_prompt_has_a_bounded_number_of_steps() -> None:
     steps = d.parse("[[recall]]" * 150)
 
     assert steps == (
-        *[d.Tell("recall")] * 100,
-        d.Mistake("only the first 100 directives of a prompt are carried out"),
+        *[d.Describe("recall")] * 100,
+        d.InvalidDirective("only the first 100 directives of a prompt are carried out"),
     )

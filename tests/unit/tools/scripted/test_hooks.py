@@ -7,13 +7,13 @@ import pytest
 
 from posthouse.testing.truth import TruthLog
 from posthouse.tools.scripted import hooks
-from posthouse.tools.scripted.truth import Truth
+from posthouse.tools.scripted.truth import TruthWriter
 
 
 def test_a_hook_gets_its_event_as_json(tmp_path: Path) -> None:
     """The event's name and fields arrive on stdin."""
     out = tmp_path / "out.json"
-    fired = hooks.Hooks({"Stop": f"cat > {out}"}, Truth(tmp_path / "truth.jsonl"))
+    fired = hooks.HookRunner({"Stop": f"cat > {out}"}, TruthWriter(tmp_path / "truth.jsonl"))
 
     fired.fire("Stop", last_assistant_message="é\n")
     fired.fire("UserPromptSubmit", prompt="no hook for this")
@@ -25,7 +25,7 @@ def test_a_hook_gets_its_event_as_json(tmp_path: Path) -> None:
 
 def test_a_hook_that_fails_stops_nobody_and_is_noted(tmp_path: Path) -> None:
     """The truth log tells which hook failed, and how."""
-    fired = hooks.Hooks({"Stop": "exit 3"}, Truth(tmp_path / "truth.jsonl"))
+    fired = hooks.HookRunner({"Stop": "exit 3"}, TruthWriter(tmp_path / "truth.jsonl"))
 
     fired.fire("Stop")
     fired.finish()

@@ -10,17 +10,17 @@ import pytest
 
 from posthouse.testing.truth import TruthLog
 from posthouse.tools.scripted import personas
-from posthouse.tools.scripted.agent import Agent
+from posthouse.tools.scripted.agent import AgentRun
 from posthouse.tools.scripted.arguments import Arguments
 from posthouse.tools.scripted.conversation import Conversation
-from posthouse.tools.scripted.hooks import Hooks
+from posthouse.tools.scripted.hooks import HookRunner
 from posthouse.tools.scripted.interactive import Interactive
 from posthouse.tools.scripted.keys import Input, Pasted, Pressed, Typed
 from posthouse.tools.scripted.page import Page
 from posthouse.tools.scripted.painter import Painter
-from posthouse.tools.scripted.signals import Signals
-from posthouse.tools.scripted.truth import Truth
-from posthouse.tools.scripted.view import View
+from posthouse.tools.scripted.signals import SignalQueue
+from posthouse.tools.scripted.truth import TruthWriter
+from posthouse.tools.scripted.view import LiveView
 
 ENTER, ESCAPE, CTRL_C = Pressed("Enter"), Pressed("Escape"), Pressed("Ctrl-C")
 
@@ -29,9 +29,9 @@ class Desk:
     """A TUI whose time passes only when a test says so."""
 
     def __init__(self, folder: Path, persona: str, descriptor: int) -> None:
-        truth = Truth(folder / "truth.jsonl")
+        truth = TruthWriter(folder / "truth.jsonl")
         self.truth = TruthLog(folder / "truth.jsonl")
-        agent = Agent(
+        agent = AgentRun(
             arguments=Arguments(),
             home=folder,
             working_directory=folder,
@@ -39,22 +39,22 @@ class Desk:
             persona=personas.find(persona),
             settings={"trusted": [str(folder)]},
             truth=truth,
-            hooks=Hooks({}, truth),
-            signals=Signals(truth),
+            hooks=HookRunner({}, truth),
+            signals=SignalQueue(truth),
         )
         self.now = 1000.0
         conversation = Conversation(agent, agent.new_conversation(), lambda _seconds, action: action())
-        page = Page(Painter(descriptor, alternate_screen=False), agent.persona.look, banner="")
+        page = Page(Painter(descriptor, alternate_screen=False), agent.persona.appearance, banner="")
         self.tui = Interactive(agent, conversation, page, now=self.now)
         self.after(1.0)
 
-    def after(self, seconds: float) -> View:
+    def after(self, seconds: float) -> LiveView:
         """Let time pass."""
         self.now += seconds
         self.tui.tick(self.now)
         return self.tui.view(self.now)
 
-    def press(self, *items: Input) -> View:
+    def press(self, *items: Input) -> LiveView:
         """Input, each a second after the one before."""
         for item in items:
             self.now += 1.0

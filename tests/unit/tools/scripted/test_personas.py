@@ -11,7 +11,7 @@ def test_variants_change_what_they_name_and_nothing_else() -> None:
 
     assert (plain.has_hooks, plain.has_transcript, plain.lag_seconds) == (True, True, 0.0)
     assert (broken.has_hooks, broken.has_transcript, broken.lag_seconds) == (False, True, 0.3)
-    assert (broken.look, broken.enter_lost_seconds) == (plain.look, plain.enter_lost_seconds)
+    assert (broken.appearance, broken.enter_lost_seconds) == (plain.appearance, plain.enter_lost_seconds)
 
 
 @pytest.mark.parametrize("name", ["bard", "claude+drunk", ""])

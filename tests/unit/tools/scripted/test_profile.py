@@ -13,7 +13,7 @@ from posthouse.tools.scripted import program
 from posthouse.tools.scripted.profile import TOOL
 from posthouse.tools.scripted.transcript import Transcript
 from posthouse.tools.settings import BadSettings
-from posthouse.tools.tool import Chat, Exchange, Launch, Setup, TurnOrder
+from posthouse.tools.tool import Chat, Exchange, HeadlessTurn, Launch, Setup
 
 START = (sys.executable, "-I", "-S", str(Path(program.__file__)))
 
@@ -39,7 +39,7 @@ def test_the_tool_and_its_decoder_are_found_by_name() -> None:
 
 def test_a_turn_is_claudes_command_line_with_the_prompt_on_stdin(tmp_path: Path) -> None:
     """No prompt stands in a process list; the user's own arguments come first."""
-    made = TOOL.turn_program(_launch(tmp_path), TurnOrder(prompt="secret plan"))
+    made = TOOL.turn_program(_launch(tmp_path), HeadlessTurn(prompt="secret plan"))
 
     assert made.argv == (
         *START,
@@ -69,7 +69,7 @@ def test_only_a_new_conversation_is_given_its_role(
 
 def test_a_turns_own_model_and_effort_win(tmp_path: Path) -> None:
     """Overrides hold for one turn; a level beyond the ladder is its top."""
-    made = TOOL.turn_program(_launch(tmp_path), TurnOrder(prompt="x", model="big", reasoning_level=99))
+    made = TOOL.turn_program(_launch(tmp_path), HeadlessTurn(prompt="x", model="big", reasoning_level=99))
 
     assert made.argv[len(START) + 2 : len(START) + 6] == ("--model", "big", "--effort", "max")
 
@@ -112,7 +112,7 @@ def test_exchanges_tell_what_became_of_each_prompt(tmp_path: Path) -> None:
     times = [record["at"] for record in transcript.records() if record["type"] == "prompt"]
 
     told = TOOL.exchanges(tmp_path, tmp_path)
-    assert [replace(each, place=None) for each in told] == [
+    assert [replace(each, position=None) for each in told] == [
         Exchange(
             prompt="one",
             submitted_at_utc=times[0],
@@ -124,7 +124,7 @@ def test_exchanges_tell_what_became_of_each_prompt(tmp_path: Path) -> None:
         Exchange(prompt="two", submitted_at_utc=times[3]),
     ]
     content = transcript.path.read_bytes()
-    standing = [each.place.offset for each in told if each.place is not None]
+    standing = [each.position.offset for each in told if each.position is not None]
     assert [json.loads(content[offset:].splitlines()[0])["text"] for offset in standing] == [
         "one",
         "steer",

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from posthouse.errors import InvalidInput
 from posthouse.tools.scripted import personas
-from posthouse.tools.scripted.composer import Prompt, enter_means, submission
-from posthouse.tools.scripted.prompt_escaping import KNOWN_COMMANDS, guard
-from posthouse.tools.tool import UnsafePrompt
+from posthouse.tools.scripted.composer import Prompt, enter_effect, parse_submission
+from posthouse.tools.scripted.prompt_escaping import KNOWN_COMMANDS, escape
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from posthouse.tools.tool import UnsafePrompt
 )
 def test_a_prompt_is_made_safe(prompt: str, expected: str) -> None:
     """What would be run or swallowed is changed as little as needed."""
-    assert guard(prompt) == expected
+    assert escape(prompt) == expected
 
 
 @pytest.mark.parametrize(
@@ -35,19 +35,19 @@ def test_a_prompt_is_made_safe(prompt: str, expected: str) -> None:
         (" \n", "the prompt is empty: send some text"),
         (
             "a\x1b[201~\rrm",
-            "the prompt holds the control character U+001B at position 1: remove it, "
-            "a terminal would take it for a key",
+            "the prompt contains the control character U+001B at position 1: remove it, "
+            "a terminal would read it as a key",
         ),
         ("a\ud800", "the prompt is not valid Unicode at position 1: remove the lone surrogate"),
-        ("x" * 1_000_001, "the prompt has 1000001 characters, at most 1000000 can be typed"),
+        ("x" * 1_000_001, "the prompt has 1000001 characters: the limit is 1000000"),
     ],
 )
 def test_what_cannot_be_typed_is_refused_with_its_reason(prompt: str, message: str) -> None:
     """A terminal can't carry everything."""
-    with pytest.raises(UnsafePrompt) as caught:
-        guard(prompt)
+    with pytest.raises(InvalidInput) as caught:
+        escape(prompt)
 
-    assert str(caught.value) == message
+    assert (caught.value.code, str(caught.value)) == ("unsafe_prompt", message)
 
 
 @given(
@@ -57,8 +57,8 @@ def test_what_cannot_be_typed_is_refused_with_its_reason(prompt: str, message: s
     st.sampled_from(sorted(personas.PERSONAS)),
 )
 def test_every_guarded_prompt_reaches_every_persona_as_a_prompt(prompt: str, name: str) -> None:
-    """No persona runs, swallows or holds back what the guard lets through."""
-    persona, text = personas.find(name), guard(prompt)
+    """No persona runs, swallows or holds back what the escaping accepts."""
+    persona, text = personas.find(name), escape(prompt)
 
-    assert enter_means(text, persona, since_paste_seconds=1.0, since_burst_seconds=1.0) == "submit"
-    assert isinstance(submission(text, persona), Prompt)
+    assert enter_effect(text, persona, since_paste_seconds=1.0, since_burst_seconds=1.0) == "submit"
+    assert isinstance(parse_submission(text, persona), Prompt)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from posthouse.tools.scripted import directives as d
-from posthouse.tools.scripted.script import Knowledge, Move, moves
+from posthouse.tools.scripted.script import Action, ScriptContext, plan_actions
 
-KNOWLEDGE = Knowledge(
+KNOWLEDGE = ScriptContext(
     earlier_prompts=("first", "second"),
     role="You are terse.",
     working_directory="/work",
@@ -43,13 +43,13 @@ KNOWLEDGE = Knowledge(
         pytest.param("[[wait 1]] [[say x]]", [d.Wait(1.0), d.Say("x")], id="other moves stay as they are"),
     ],
 )
-def test_a_prompt_is_worked_out(prompt: str, expected: list[Move]) -> None:
+def test_a_prompt_is_worked_out(prompt: str, expected: list[Action]) -> None:
     """Both modes make the same moves for a prompt."""
-    assert list(moves(prompt, KNOWLEDGE)) == expected
+    assert list(plan_actions(prompt, KNOWLEDGE)) == expected
 
 
 def test_permission_is_not_asked_for_when_everything_is_allowed() -> None:
     """The flag that skips permissions is worked out before anybody is asked."""
     allowing = replace(KNOWLEDGE, allows_everything=True)
 
-    assert list(moves("[[permission ls]] [[say x]]", allowing)) == [d.UseTool("ls"), d.Say("x")]
+    assert list(plan_actions("[[permission ls]] [[say x]]", allowing)) == [d.UseTool("ls"), d.Say("x")]

@@ -6,17 +6,17 @@ import pytest
 
 from posthouse.terminal.screen import Choice, Screen, Surface
 from posthouse.tools.scripted import appearance, dialog, surface, view
-from posthouse.tools.scripted.appearance import Look
-from posthouse.tools.scripted.view import Place, View
+from posthouse.tools.scripted.appearance import Appearance
+from posthouse.tools.scripted.view import Labels, LiveView
 
 LOOKS = {"plain": appearance.PLAIN, "codex": appearance.CODEX, "gemini": appearance.GEMINI}
 SIZES = [(120, 40), (40, 12)]
 
 
-def _view(look: Look, columns: int, rows: int) -> View:
-    return View(
-        look=look,
-        place=Place(folder="proj", path="/home/me/proj", model="m"),
+def _view(look: Appearance, columns: int, rows: int) -> LiveView:
+    return LiveView(
+        appearance=look,
+        labels=Labels(folder="proj", path="/home/me/proj", model="m"),
         columns=columns,
         rows=rows,
         draft="",
@@ -30,7 +30,7 @@ def _view(look: Look, columns: int, rows: int) -> View:
     )
 
 
-def _screen(shown: View, *above: str) -> Screen:
+def _screen(shown: LiveView, *above: str) -> Screen:
     frame = view.frame(shown)
     rows = (*above, *frame.rows)
     filled = rows + ("",) * (shown.rows - len(rows))
@@ -38,20 +38,20 @@ def _screen(shown: View, *above: str) -> Screen:
 
 
 @pytest.fixture(params=[(name, *size) for name in LOOKS for size in SIZES], ids=str)
-def idle(request: pytest.FixtureRequest) -> View:
+def idle(request: pytest.FixtureRequest) -> LiveView:
     """An idle screen in each look and size."""
     name, columns, rows = request.param
     return _view(LOOKS[name], columns, rows)
 
 
-def test_an_empty_composer_is_ready(idle: View) -> None:
+def test_an_empty_composer_is_ready(idle: LiveView) -> None:
     """A placeholder is no draft."""
     assert surface.read(_screen(idle)) == Surface(
         state="ready", evidence=("an empty composer and an idle title",), composer="", title="idle"
     )
 
 
-def test_a_draft_is_read_as_it_stands(idle: View) -> None:
+def test_a_draft_is_read_as_it_stands(idle: LiveView) -> None:
     """The composer's text is told, line by line."""
     drafted = replace(idle, draft="fix the\nbug", cursor=0)
 
@@ -60,14 +60,14 @@ def test_a_draft_is_read_as_it_stands(idle: View) -> None:
     )
 
 
-def test_a_numbered_draft_is_no_dialog(idle: View) -> None:
+def test_a_numbered_draft_is_no_dialog(idle: LiveView) -> None:
     """What a person writes is never mistaken for a question."""
     drafted = replace(idle, draft="1. first of all", cursor=0)
 
     assert surface.read(_screen(drafted)).state == "draft"
 
 
-def test_a_running_turn_is_active_whatever_stands_in_the_composer(idle: View) -> None:
+def test_a_running_turn_is_active_whatever_stands_in_the_composer(idle: LiveView) -> None:
     """The title tells, because a draft hides the other marks."""
     running = replace(idle, active_seconds=1.2, draft="next", cursor=4)
     seen = surface.read(_screen(running))
@@ -85,7 +85,7 @@ def test_a_running_turn_is_active_whatever_stands_in_the_composer(idle: View) ->
     ids=lambda asked: str(asked.kind),
 )
 @pytest.mark.parametrize("selected", [0, 1])
-def test_a_dialog_blocks(idle: View, asked: dialog.Dialog, selected: int) -> None:
+def test_a_dialog_blocks(idle: LiveView, asked: dialog.Dialog, selected: int) -> None:
     """A question is recognised by its shape, whichever choice is marked."""
     running = replace(idle, active_seconds=1.0, dialog=replace(asked, selected=selected))
 
@@ -133,7 +133,7 @@ LEFT: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
 
 @pytest.mark.parametrize(("rows", "told"), LEFT.values(), ids=LEFT.keys())
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
-def test_what_the_last_turn_left(look: Look, rows: tuple[str, ...], told: dict[str, object]) -> None:
+def test_what_the_last_turn_left(look: Appearance, rows: tuple[str, ...], told: dict[str, object]) -> None:
     """Only what stands below the last prompt counts, and an error only in its colour."""
     words = {"past": look.past_marker, "answer": look.answer_marker, "interrupted": look.interrupted}
     found = surface.read(_screen(_view(look, 120, 40), *(row.format(**words) for row in rows)))
@@ -143,16 +143,16 @@ def test_what_the_last_turn_left(look: Look, rows: tuple[str, ...], told: dict[s
 
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
-def test_input_that_waits_for_the_turn_is_told(look: Look) -> None:
+def test_input_that_waits_for_the_turn_is_told(look: Appearance) -> None:
     """Somebody typed on while it worked."""
     shown = replace(_view(look, 120, 40), active_seconds=1.0, queued=("then this",))
 
     assert surface.read(_screen(shown, f"{look.past_marker}hi")).state == "queued"
 
 
-def test_an_answer_that_looks_like_a_dialog_is_none(idle: View) -> None:
+def test_an_answer_that_looks_like_a_dialog_is_none(idle: LiveView) -> None:
     """Only what stands in the composer's place can eat a prompt."""
-    above = (f" {idle.look.selector} 1. Yes", "   2. No", " Esc to cancel")
+    above = (f" {idle.appearance.selector} 1. Yes", "   2. No", " Esc to cancel")
 
     assert surface.read(_screen(idle, *above)).state == "ready"
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from posthouse.testing.truth import TruthLog
-from posthouse.tools.scripted.truth import Truth
+from posthouse.tools.scripted.truth import TruthWriter
 
 
 def test_what_is_written_is_read_in_order(tmp_path: Path) -> None:
     """Events carry their time and the process that saw them."""
-    truth, log = Truth(tmp_path / "deep" / "truth.jsonl"), TruthLog(tmp_path / "deep" / "truth.jsonl")
+    truth, log = TruthWriter(tmp_path / "deep" / "truth.jsonl"), TruthLog(tmp_path / "deep" / "truth.jsonl")
     assert log.events() == []
     truth.write("prompt", text="one")
     truth.write("interrupt")
@@ -24,7 +24,7 @@ def test_what_is_written_is_read_in_order(tmp_path: Path) -> None:
 
 def test_waiting_in_vain_shows_the_log(tmp_path: Path) -> None:
     """A test that fails says what was there instead."""
-    Truth(tmp_path / "truth.jsonl").write("prompt", text="one")
+    TruthWriter(tmp_path / "truth.jsonl").write("prompt", text="one")
 
     with pytest.raises(AssertionError, match=r"the log ends with .*one"):
         TruthLog(tmp_path / "truth.jsonl").wait(lambda log: log.prompts() == ["two"], seconds=0)
@@ -34,7 +34,7 @@ def test_a_log_beyond_its_bound_is_set_aside(tmp_path: Path, monkeypatch: pytest
     """An agent that runs for months does not fill the disk."""
     # The real bound is 32 MiB.
     monkeypatch.setattr("posthouse.tools.scripted.truth._MAX_BYTES", 10)
-    truth = Truth(tmp_path / "truth.jsonl")
+    truth = TruthWriter(tmp_path / "truth.jsonl")
     for text in ("one", "two", "three"):
         truth.write("prompt", text=text)
 

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posthouse.tools.scripted import appearance, cells, dialog, view
-from posthouse.tools.scripted.view import Place, View
+from posthouse.tools.scripted.view import Labels, LiveView
 
-IDLE = View(
-    look=appearance.PLAIN,
-    place=Place(folder="proj", path="/proj", model="m"),
+IDLE = LiveView(
+    appearance=appearance.PLAIN,
+    labels=Labels(folder="proj", path="/proj", model="m"),
     columns=40,
     rows=12,
     draft="",
@@ -68,13 +68,13 @@ def test_a_draft_is_wrapped_and_the_cursor_goes_with_it() -> None:
     asks=st.booleans(),
 )
 def test_a_frame_fits_its_screen(
-    columns: int, rows: int, draft: str, active: bool, look: appearance.Look, asks: bool
+    columns: int, rows: int, draft: str, active: bool, look: appearance.Appearance, asks: bool
 ) -> None:
     """No size of window and no draft makes the live part overflow."""
     frame = view.frame(
         replace(
             IDLE,
-            look=look,
+            appearance=look,
             columns=columns,
             rows=rows,
             draft=draft,

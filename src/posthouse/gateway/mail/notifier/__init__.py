@@ -1,1 +1,1 @@
-"""Wakes an agent for its mail: by the interval that the contract knows, or at once."""
+"""Wakes an agent for its mail: at an interval, or as soon as mail arrives."""

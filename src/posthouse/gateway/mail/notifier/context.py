@@ -1,88 +1,85 @@
-"""What happens to an agent's conversation before it is woken: compacted, cleared, or left as it is."""
+"""Prepares an agent's conversation before a wake-up: compacts it, clears it or leaves it unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from posthouse import tools
 from posthouse.errors import InvalidInput, PosthouseError
-from posthouse.gateway.context import Surroundings
+from posthouse.gateway.context import GatewayContext
 from posthouse.gateway.control import preparation
 from posthouse.gateway.control.tui import TuiControl
-from posthouse.queue import Past, Settings
+from posthouse.queue import NotifierHistory, Settings
 from posthouse.queue.notifier import Outcome
 from posthouse.terminal.screen import ChatDiagnostic, Surface
 
 _SLOT_SECONDS = 2.0
 _COMPACT = "/compact"
-#: The one tool whose TUI can be compacted before a prompt, and whose failed compactions are recognised.
+#: The only tool whose TUI can be compacted before a prompt and whose failed compactions are detected.
 _CODEX = "codex"
-
-
-class CantCompact(InvalidInput):
-    """That tool and backend can't be compacted before a notification; nothing was changed."""
-
-    code = "unsupported_context_action"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextResult:
-    """What was done to the conversation, as the audit tells it."""
+    """What was done to the conversation, for the audit row."""
 
-    #: Comma-joined words of the contract; None: there was nothing to do.
-    told: str | None = None
-    #: None: the prompt may follow.
+    #: Comma-joined words of the contract; None when no action was needed.
+    action_outcome: str | None = None
+    #: None when the prompt may be sent.
     failed: Outcome | None = None
     detail: str | None = None
     degraded_tool_name: str | None = None
     degraded_error_type: str | None = None
 
 
-class ContextKeeper:
-    """Looks after the conversation of one agent."""
+class ContextPreparer:
+    """Prepares the conversation of one agent."""
 
-    def __init__(self, gateway: Surroundings, tui: TuiControl) -> None:
+    def __init__(self, gateway: GatewayContext, tui: TuiControl) -> None:
         self._gateway = gateway
         self._tui = tui
 
     def require_compactable(self) -> None:
-        """Return when the agent can be compacted before a notification.
+        """Check that the agent can be compacted before a notification.
 
         Raises:
-            CantCompact: It is not a Codex TUI.
+            InvalidInput: It is not a Codex TUI (`unsupported_context_action`).
         """
         tool = self._gateway.attach.backend_metadata.tool
         if self._gateway.adapter.is_headless or tool != _CODEX:
             kind = "headless" if self._gateway.adapter.is_headless else "TUI"
-            raise CantCompact(
-                f"pre_notification_context_action compact is for Codex TUIs; this is a {tool} {kind} agent"
+            raise InvalidInput(
+                f"pre_notification_context_action compact is for Codex TUIs; this is a {tool} {kind} agent",
+                code="unsupported_context_action",
             )
 
-    async def prepare(self, settings: Settings, past: Past, refs: Sequence[str]) -> ContextResult:
-        """Do what *settings* ask before a prompt about *refs*. Holds the slot while it types."""
+    async def prepare(
+        self, settings: Settings, history: NotifierHistory, refs: Sequence[str]
+    ) -> ContextResult:
+        """Apply *settings* before a prompt about *refs*. Holds the execution slot while typing."""
         result = ContextResult()
         wants_compact = settings.pre_notification_context_action == "compact"
-        if wants_compact and not set(refs) <= set(past.compacted_refs):
+        if wants_compact and not set(refs) <= set(history.compacted_refs):
             result = await self._compact(settings, refs)
         return result if result.failed is not None else await self._recover(settings, result)
 
     async def _compact(self, settings: Settings, refs: Sequence[str]) -> ContextResult:
         broken = ContextResult(
-            told="pre_notification_compact_failed", failed="pre_notification_context_error"
+            action_outcome="pre_notification_compact_failed", failed="pre_notification_context_error"
         )
         had_error = self._ended_in_error()
         try:
             self.require_compactable()
-            await self._typed(_COMPACT)
+            await self._run_command(_COMPACT)
         except PosthouseError as error:
             return replace(broken, detail=str(error))
-        # The screen tells of the newest turn only, so that it is this compaction that failed.
+        # The screen shows the newest turn only, so the diagnostic belongs to this compaction.
         if (diagnostic := self._diagnostic()) is not None:
             detail = f"{_COMPACT} failed in the agent: {diagnostic.error_type}"
             return replace(broken, detail=detail, failed=None if self._may_clear(settings) else broken.failed)
         if self._ended_in_error() and not had_error:
-            return replace(broken, detail=f"{_COMPACT} ended with an error; the agent's screen has its words")
-        await self._gateway.queue.notifier.compacted(refs)
-        return ContextResult(told="pre_notification_compact_completed")
+            return replace(broken, detail=f"{_COMPACT} ended with an error; see the agent's screen")
+        await self._gateway.queue.notifier.record_compacted(refs)
+        return ContextResult(action_outcome="pre_notification_compact_completed")
 
     def _ended_in_error(self) -> bool:
         surface = self._surface()
@@ -93,21 +90,21 @@ class ContextKeeper:
         return settings.context_error_policy == "clear_context" and tool == _CODEX
 
     async def _recover(self, settings: Settings, before: ContextResult) -> ContextResult:
-        """Start afresh where the conversation is known to be spoiled and the settings say so."""
+        """Clear a degraded conversation if the settings ask for it."""
         diagnostic = self._diagnostic()
         if diagnostic is None:
             return before
         failed: Outcome | None = None
-        word, detail = "degraded_context_continued", None
+        outcome, detail = "degraded_context_continued", None
         tool = self._gateway.attach.backend_metadata.tool
         if self._may_clear(settings):
             try:
-                await self._typed(tools.load(tool).reset_command)
-                word = "clear_context_completed"
+                await self._run_command(tools.load(tool).reset_command)
+                outcome = "clear_context_completed"
             except PosthouseError as error:
-                word, failed, detail = "clear_context_failed", "context_recovery_error", str(error)
+                outcome, failed, detail = "clear_context_failed", "context_recovery_error", str(error)
         return ContextResult(
-            told=word if before.told is None else f"{before.told},{word}",
+            action_outcome=outcome if before.action_outcome is None else f"{before.action_outcome},{outcome}",
             failed=failed,
             detail=detail or before.detail,
             degraded_tool_name=tool,
@@ -121,10 +118,10 @@ class ContextKeeper:
         return surface.chat_diagnostic or ChatDiagnostic(error_type="unknown", preview="")
 
     def _surface(self) -> Surface | None:
-        sight = self._gateway.adapter.sight
-        return None if sight is None else sight.surface
+        observation = self._gateway.adapter.observation
+        return None if observation is None else observation.surface
 
-    async def _typed(self, command: str) -> None:
+    async def _run_command(self, command: str) -> None:
         async with self._gateway.slot.work("a command before a mail prompt", within_seconds=_SLOT_SECONDS):
-            self._gateway.changed()
+            self._gateway.notify_changed()
             await preparation.run_command(command, self._gateway, self._tui)

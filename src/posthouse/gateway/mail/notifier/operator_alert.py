@@ -1,39 +1,41 @@
-"""Tells the operator's mailbox of mail that nobody looks at, however often its agent is woken."""
+"""Notifies the operator's mailbox of mail that stays unread after repeated wake-ups."""
 
 from collections.abc import Sequence
 
 from posthouse.contracts.mail_address import OPERATOR_ADDRESS
 from posthouse.errors import PosthouseError
-from posthouse.gateway.context import Surroundings
-from posthouse.gateway.mail.mailbox_pool import MailDesk
-from posthouse.gateway.mail.notifier.poller import Mail
+from posthouse.gateway.context import GatewayContext
+from posthouse.gateway.mail.mailbox_pool import MailboxPool
+from posthouse.gateway.mail.notifier.poller import PendingMail
 from posthouse.mailbox import Draft, Message
 
 _MAX_NAMED = 50
 
 
-async def tell_operator(mail: Mail, after: int, gateway: Surroundings, desk: MailDesk) -> None:
-    """Send one note about every message of *mail* that *after* wake-ups left unread, once for each.
+async def notify_operator(
+    mail: PendingMail, after: int, gateway: GatewayContext, mailboxes: MailboxPool
+) -> None:
+    """Send one note about the messages of *mail* still unread after *after* wake-ups; once per message.
 
-    A note that can't be sent is logged, and tried again at the next wake-up.
+    A failure is logged; the next wake-up retries.
     """
     ignored = [message for message in mail.messages if _is_ignored(message, mail, after)]
     if not ignored:
         return
     draft = _note(ignored, gateway.attach.tmux_session_name, after)
     try:
-        await desk.ask("operator note", lambda facade: facade.transport.send(draft))
+        await mailboxes.run("operator note", lambda facade: facade.transport.send(draft))
     except PosthouseError as error:
-        gateway.log.warning("operator could not be told of unread mail", extra={"error": str(error)})
+        gateway.log.warning("operator note about unread mail could not be sent", extra={"error": str(error)})
         return
-    await gateway.queue.notifier.noted(message.message_ref for message in ignored)
+    await gateway.queue.notifier.record_operator_notes(message.message_ref for message in ignored)
     gateway.journal.add("notifier_unanswered", message_refs=[message.message_ref for message in ignored])
 
 
-def _is_ignored(message: Message, mail: Mail, after: int) -> bool:
+def _is_ignored(message: Message, mail: PendingMail, after: int) -> bool:
     if message.read or message.answered or (wakes := mail.wakes.get(message.message_ref)) is None:
         return False
-    # The wake-up that was just enqueued is not in the count yet.
+    # The count does not yet include the wake-up that was just enqueued.
     return wakes.count + 1 >= after and not wakes.is_noted
 
 

@@ -1,4 +1,4 @@
-"""The routes of the notifier. Those of the contract serve beyond this machine too; mail itself does not."""
+"""The routes of the notifier. They are served on every bind address; mail only on loopback."""
 
 from pydantic import TypeAdapter
 
@@ -8,7 +8,7 @@ from posthouse.web.route import Route
 
 _PATH = "/v1/mail-notifier"
 _WAKE = "/v1/mail-notifier/wake"
-_DISK = {503: "The disk refused; nothing was changed."}
+_DISK = {503: "Disk error; nothing was changed."}
 
 
 async def notifier_status(gateway: Gateway, _: None) -> wire.NotifierStatus:
@@ -39,7 +39,7 @@ ROUTES = (
     Route(
         method="GET",
         path=_PATH,
-        summary="How the agent is woken for its mail.",
+        summary="Settings and status of the mail notifier.",
         handler=notifier_status,
         response=wire.NotifierStatus,
         refusals=_DISK,
@@ -47,16 +47,16 @@ ROUTES = (
     Route(
         method="PUT",
         path=_PATH,
-        summary="Wake the agent for its mail; the first look comes one interval later.",
+        summary="Enable the mail notifier; the first poll runs after one interval.",
         handler=enable_notifier,
         request=TypeAdapter(wire.PutNotifier),
         response=wire.NotifierStatus,
-        refusals={**_DISK, 502: "Storage failed, or did not answer in time."},
+        refusals={**_DISK, 502: "Storage failed or timed out."},
     ),
     Route(
         method="DELETE",
         path=_PATH,
-        summary="Wake the agent no more. What was set stays, the interval excepted.",
+        summary="Disable the mail notifier. Settings are kept, except the interval.",
         handler=disable_notifier,
         response=wire.NotifierStatus,
         refusals=_DISK,
@@ -64,7 +64,7 @@ ROUTES = (
     Route(
         method="GET",
         path=_WAKE,
-        summary="Whether mail wakes at once, and how often the same mail wakes again.",
+        summary="Settings for immediate wake-ups and for the backoff of repeated ones.",
         handler=wake_settings,
         response=wire.WakeSettings,
         refusals=_DISK,
@@ -72,7 +72,7 @@ ROUTES = (
     Route(
         method="PUT",
         path=_WAKE,
-        summary="Set whether mail wakes at once, and how often the same mail wakes again.",
+        summary="Replace the settings for immediate wake-ups and for the backoff of repeated ones.",
         handler=put_wake_settings,
         request=TypeAdapter(wire.WakeSettings),
         response=wire.WakeSettings,
@@ -81,14 +81,14 @@ ROUTES = (
     Route(
         method="POST",
         path="/v1/mail/progress",
-        summary="How far a message has come: waiting, notified, read or answered, and why no further.",
+        summary="Progress of a message: waiting, notified, read or answered, and what holds it.",
         handler=mail_progress,
         request=TypeAdapter(wire.AskProgress),
         response=wire.MailProgress,
         refusals={
-            404: "There is no such message.",
-            502: "Storage failed, or did not answer in time.",
-            503: "The gateway listens beyond this machine, or too much waits for storage.",
+            404: "The message does not exist.",
+            502: "Storage failed or timed out.",
+            503: "The gateway is not bound to loopback, or too many operations wait for storage.",
         },
     ),
 )

@@ -1,6 +1,6 @@
 """The prompt that wakes an agent for its mail. Pure.
 
-Senders choose subjects and notices, so both are quoted and bounded: the agent must see where their words end.
+Senders control subjects and notices, so both are quoted and bounded.
 """
 
 import json
@@ -13,7 +13,7 @@ from posthouse.gateway.mail.notifier.notices import Notices
 from posthouse.mailbox import Message
 from posthouse.queue import Settings
 
-#: Beyond so many nobody chooses from a prompt; the rest is counted, and listed by the mailbox itself.
+#: Messages listed in a prompt; the rest is only counted.
 MAX_LISTED = 500
 _MAX_SUBJECT = 200
 _MODES = {
@@ -25,7 +25,7 @@ _MODES = {
 def compose(
     messages: Sequence[Message], settings: Settings, notices: Notices, *, address: str, base_url: str | None
 ) -> str:
-    """The prompt about *messages*, which come oldest first."""
+    """Compose the prompt about *messages* (oldest first)."""
     listed = [_line(message) for message in messages[:MAX_LISTED]]
     if len(messages) > MAX_LISTED:
         listed.append(f"… and {len(messages) - MAX_LISTED} newer ones: list the inbox to see them.")
@@ -53,7 +53,7 @@ def _line(message: Message) -> str:
 
 
 def _quoted(text: str) -> str:
-    """*text* in one line and in quotes, whatever it holds."""
+    """*text* as one bounded line in JSON quotes."""
     collapsed = " ".join(text.split())
     short = collapsed if len(collapsed) <= _MAX_SUBJECT else f"{collapsed[: _MAX_SUBJECT - 1]}…"
     return json.dumps(short, ensure_ascii=False)
@@ -70,5 +70,5 @@ def _access(base_url: str | None) -> str:
 
 @cache
 def _template() -> Template:
-    """Read once; nobody changes it."""
+    """Read once and cached."""
     return Template((Path(__file__).parent / "wake_prompt.txt").read_text(encoding="utf-8"))

@@ -85,13 +85,13 @@ def test_a_compaction_that_ends_in_an_error_wakes_nobody(
     house: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error that nobody knows by name is an error too; one that stood there before says nothing."""
-    got = FakeAgent.carry_out
+    got = FakeAgent.execute
 
-    async def carry_out(agent: FakeAgent, prompt: Prompt, **more: Any) -> None:
+    async def execute(agent: FakeAgent, prompt: Prompt, **more: Any) -> None:
         await got(agent, prompt, **more)
         agent.show("ready", **_read("plain-error"))
 
-    monkeypatch.setattr(FakeAgent, "carry_out", carry_out)
+    monkeypatch.setattr(FakeAgent, "execute", execute)
 
     assert _woken(house, polls=2, pre_notification_context_action="compact") == {
         "got": ["/compact", "/compact", "You have mail"],

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from posthouse.gateway.mail.notifier import pacing
-from posthouse.queue import Past, Settings, WakeRule, Wakes
+from posthouse.queue import NotifierHistory, Settings, WakeRecord, WakeRule
 from posthouse.support import clock
 
 _NOW = datetime(2026, 3, 19, 8, 0, 0, tzinfo=UTC)
@@ -34,13 +34,15 @@ def test_the_digest_is_the_contract_s() -> None:
 )
 def test_a_restart_does_not_put_the_poll_off(updated: float, polled: float | None, expected: float) -> None:
     """A gateway that starts again waits as long as the last one would have."""
-    past = Past(updated_at_utc=_ago(updated), last_poll_at_utc=None if polled is None else _ago(polled))
+    past = NotifierHistory(
+        updated_at_utc=_ago(updated), last_poll_at_utc=None if polled is None else _ago(polled)
+    )
 
     assert pacing.seconds_to_first_poll(_SETTINGS, past, _NOW) == expected
 
 
 def _pause(count: int, ago: float, *, most: int | None = 600, is_unchanged: bool = True) -> float:
-    wakes = Wakes(
+    wakes = WakeRecord(
         message_ref="m", first_at_utc=_ago(9999), last_at_utc=_ago(ago), count=count, is_noted=False
     )
     rule = WakeRule(backoff_max_seconds=most)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from posthouse.gateway.mail.notifier import operator_alert
-from posthouse.mailbox import MailTrouble, NotifyBlock
+from posthouse.mailbox import MailTransportError, NotifyBlock
 from posthouse.testing.gateway_with_mailbox import House, Opened
 from posthouse.testing.running_gateways import is_at_rest
 
@@ -118,7 +118,7 @@ def test_a_busy_agent_is_left_alone(house: Opened) -> None:
         there.agent.let_go()
         return rows
 
-    assert _run(house, work) == [("busy_skip", "running", 1, "something else is being carried out")]
+    assert _run(house, work) == [("busy_skip", "running", 1, "another request is executing")]
 
 
 def test_an_unready_tui_is_left_alone(house: Opened) -> None:
@@ -137,7 +137,7 @@ def test_trouble_is_written_down_and_polling_goes_on(house: Opened) -> None:
     """A mailbox that fails is a row and the last error; the notifier stays enabled."""
 
     async def work(there: House) -> Any:
-        there.mailbox.failure = MailTrouble("the disk is full")
+        there.mailbox.failure = MailTransportError("the disk is full")
         await there.gateway.mail.poller.poll()
         status = await there.ask("GET", "/v1/mail-notifier")
         shown = {key: status.body[key] for key in ("enabled", "supported", "support_error", "last_error")}
@@ -204,7 +204,7 @@ def test_news_alone_writes_rows_between_the_polls(house: Opened) -> None:
     """A look for news writes a row only when there is some; a repeated one on a busy agent writes none."""
 
     async def work(there: House) -> Any:
-        news = there.gateway.mail.poller.poll_news
+        news = there.gateway.mail.poller.poll_unannounced
         results = [(await news()).result]
         there.mailbox.receive("hello")
         there.agent.show("blocked", composer=None, dialog="trust")
@@ -228,11 +228,11 @@ def test_the_operator_hears_of_mail_that_nobody_reads(house: Opened) -> None:
 
     async def work(there: House) -> Any:
         there.mailbox.receive("ignored")
-        around, desk = there.gateway.mail.poller._gateway, there.gateway.mail.desk
+        around, desk = there.gateway.mail.poller._gateway, there.gateway.mail.mailboxes
         for _ in range(4):
             polled = await there.gateway.mail.poller.poll()
             assert polled.mail is not None
-            await operator_alert.tell_operator(polled.mail, 2, around, desk)
+            await operator_alert.notify_operator(polled.mail, 2, around, desk)
             await _carried_out(there)
         sent = await there.ask("POST", "/v1/mail/list", {"box": "sent", "include_body": True})
         return [(one["to"][0]["address"], one["subject"]) for one in sent.body["messages"]]

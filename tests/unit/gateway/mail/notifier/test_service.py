@@ -172,9 +172,9 @@ def test_a_sender_sees_how_far_its_mail_has_come(house: Opened) -> None:
         return body["step"], body["reason"], body["wake_count"]
 
     assert asyncio.run(ask()) == [
-        ("waiting", "the notifier is disabled, so nobody wakes the agent for its mail", 0),
+        ("waiting", "the notifier is disabled; the agent is not woken for its mail", 0),
         ("waiting", "the next poll announces it", 0),
-        ("notified", "the agent was woken for it and has not read it yet", 1),
+        ("notified", "the agent was woken and has not read it yet", 1),
         ("read", None, 1),
         ("answered", None, 1),
     ]
