@@ -97,8 +97,12 @@ def _answer_rules(folder: Path) -> Believed:
 
     # Reading needs the log alone.
     gateway = cast("GatewayContext", Logging())
-    responder = DialogAutoResponder(gateway, cast("Any", None), folder)
-    return Believed(path, lambda: [one.dialog for one in responder.rules().rules])
+
+    def dialogs() -> list[str]:
+        responder = DialogAutoResponder(gateway, cast("Any", None), folder)
+        return [rule.dialog for rule in responder.rules().rules]
+
+    return Believed(path, dialogs)
 
 
 def _launch_env(folder: Path) -> Believed:

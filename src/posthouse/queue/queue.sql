@@ -79,7 +79,7 @@ CREATE TABLE IF NOT EXISTS posthouse_instances (
   decision TEXT
 );
 
--- Old requests that somebody decided to give to a newer instance. Their own rows keep the epoch they were
+-- Old requests that were explicitly requeued for a newer instance. Their own rows keep the epoch they were
 -- accepted for.
 CREATE TABLE IF NOT EXISTS posthouse_replays (
   request_id TEXT PRIMARY KEY,
@@ -94,7 +94,7 @@ CREATE TABLE IF NOT EXISTS posthouse_turns (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS posthouse_open_turns ON posthouse_turns (request_id) WHERE outcome IS NULL;
 -- Prompts that went to the agent past the queue: direct ones and reminders. Their place in the order of
--- arrival is in posthouse_requests, like everybody's.
+-- arrival is in posthouse_requests, like every request's.
 CREATE TABLE IF NOT EXISTS posthouse_prompts (
   request_id TEXT PRIMARY KEY,
   request_kind TEXT NOT NULL,
@@ -109,7 +109,7 @@ CREATE TABLE IF NOT EXISTS posthouse_stages (
   detail_json TEXT NOT NULL DEFAULT '{}',
   PRIMARY KEY (request_id, stage)
 ) WITHOUT ROWID;
--- Which request was made under which idempotency key, and what its caller was told.
+-- Which request was made under which idempotency key, and the response its caller got.
 CREATE TABLE IF NOT EXISTS posthouse_keys (
   name TEXT PRIMARY KEY,
   fingerprint TEXT NOT NULL,
@@ -310,7 +310,7 @@ FROM posthouse_requests JOIN gateway_requests USING (request_id) LEFT JOIN posth
 WHERE is_open = 1 AND request_kind <> 'interrupt' AND turn IS NOT NULL ORDER BY sequence LIMIT 1;
 
 -- stage --
--- The first word counts: what is told again later adds nothing.
+-- The first row counts: a later duplicate adds nothing.
 INSERT OR IGNORE INTO posthouse_stages (request_id, stage, at_utc, detail_json)
 VALUES (:request_id, :stage, :at, :detail);
 
@@ -476,5 +476,5 @@ WHERE message_ref = :message_ref;
 UPDATE posthouse_wakes SET is_noted = 1 WHERE message_ref = :message_ref;
 
 -- forget_wakes --
--- Mail that nobody was woken for in a long time is done with.
+-- Mail without a wake-up for a long time is pruned.
 DELETE FROM posthouse_wakes WHERE last_at_utc < :before;

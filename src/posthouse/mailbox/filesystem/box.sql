@@ -2,7 +2,7 @@
 -- `{box}` is the name under which the file is open: `main`, or an attached one.
 
 -- schema --
--- The contract's tables. The index is ours: whoever writes the file keeps it, and a listing of ten costs the same
+-- The contract's tables. The index is ours: every program that writes the file maintains it, and a listing of ten costs the same
 -- among a hundred messages and among a hundred thousand. A row's own number, which every SQLite index holds, is
 -- the order of arrival: the contract's times have whole seconds.
 CREATE TABLE IF NOT EXISTS message_state (
