@@ -23,7 +23,7 @@ def _root(posthouse: "Commands") -> Path:
 def test_a_root_is_made_used_repaired_and_exported(posthouse: "Commands", tmp_path: Path) -> None:
     """From nothing to a copy of everything, with the commands alone."""
     missing = posthouse.run("mailbox", "status")
-    assert (missing.returncode, "`mailbox init`" in missing.stderr) == (1, True)
+    assert (missing.returncode, "`mailbox init` creates one" in missing.stderr) == (1, True)
     posthouse.ok("mailbox", "init")
     for address in (_ADA, _BEN):
         posthouse.ok("mailbox", "register", "--address", address)

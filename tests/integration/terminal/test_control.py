@@ -390,6 +390,10 @@ def test_the_client_of_a_killed_process_leaves_the_server(
     assert processes.wait_exit(int(client), seconds=LIMIT_SECONDS)
 
 
+#: More than the socket of a client that does not read takes.
+_FLOOD_BYTES = 500_000
+
+
 def test_a_program_is_replaced_while_its_output_flows(
     run: Run, tmux: Tmux, pane: Pane, tmux_server: Server
 ) -> None:
@@ -398,11 +402,12 @@ def test_a_program_is_replaced_while_its_output_flows(
     async def replace() -> tuple[int, str]:
         async with _attached(tmux_server) as reading, _attached(tmux_server) as hung:
             hung._protocol._transport.pause_reading()  # type: ignore[union-attr]
-            for _ in range(10):
-                _start(tmux, pane, "exec yes")
-                await asyncio.sleep(0.02)
             heard: list[bytes] = []
             reading.watch(lambda _pane_id, content: heard.append(content))
+            for _ in range(10):
+                heard.clear()
+                _start(tmux, pane, "exec yes")
+                await _soon(lambda: sum(map(len, heard)) > _FLOOD_BYTES)
             now = _start(tmux, pane, "while sleep 0.01; do echo new; done")
             await _soon(lambda: b"new" in b"".join(heard))
             return now.pid, await reading.command("display-message", "-p", "-t", pane.pane_id, "#{pane_pid}")

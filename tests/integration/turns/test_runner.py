@@ -132,7 +132,7 @@ def test_without_a_good_file_of_variables_the_turn_does_not_run(
     """The error has the reason; the next turn runs when the file is good again."""
     variables_file.chmod(0o644)
 
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(Unavailable, check=lambda error: error.code == "bridge_died") as refused:
         start(make_order("echo never"))
 
     # The pane breaks its lines, at a blank or not.

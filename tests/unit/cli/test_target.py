@@ -83,7 +83,7 @@ def test_who_a_server_means_is_found_by_its_id_here(
 @pytest.mark.parametrize("path", [("agents", "turn", "status"), ("agents", "single", "turn", "status")])
 def test_an_ambiguous_name_gives_one_command_each(wiring: Wiring, path: tuple[str, ...]) -> None:
     """The person copies a line instead of looking up ids."""
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(Conflict, check=lambda error: error.code == "ambiguous_name") as caught:
         target.find(_call(wiring, path, Selection("any", "gpu"), "last", "it's"))
 
     assert str(caught.value).splitlines() == [
@@ -122,7 +122,7 @@ def test_a_command_for_later_means_exactly_one_agent(
 )
 def test_a_name_that_is_not_there_suggests_near_ones(wiring: Wiring, wanted: str, message: str) -> None:
     """A mistyped name costs one more line."""
-    with pytest.raises(NotFound) as caught:
+    with pytest.raises(NotFound, check=lambda error: error.code == "agent_not_found") as caught:
         target.find(_call(wiring, ("agents", "stop"), Selection("any", wanted)))
 
     assert str(caught.value) == message

@@ -56,7 +56,7 @@ def test_values_are_kept_for_the_owner_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("values", [{"A-B": "s3cret"}, {"A": "s3cret" * 30_000}], ids=["name", "length"])
 def test_what_no_program_could_be_given_is_not_kept(tmp_path: Path, values: dict[str, str]) -> None:
     """A brain manifest may name anything; the launch fails, and not the start."""
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "bad_variable") as refused:
         secrets.write(tmp_path, values)
 
     assert "s3cret" not in str(refused.value)

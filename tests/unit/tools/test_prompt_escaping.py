@@ -23,7 +23,7 @@ def test_newlines_are_plain_and_none_is_at_the_end() -> None:
 )
 def test_what_a_terminal_would_not_take_for_text_is_refused(prompt: str, words: str) -> None:
     """The message says what is wrong and where."""
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "unsafe_prompt") as refused:
         normalize_prompt(prompt)
 
     assert words in str(refused.value)

@@ -58,7 +58,7 @@ def test_an_order_that_cannot_be_run_is_refused(
     turn_id: str, argv: tuple[str, ...], limit: float | None
 ) -> None:
     """A bad order never becomes a folder."""
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "bad_turn_order"):
         Order(
             turn_id=turn_id,
             turn_index=1,

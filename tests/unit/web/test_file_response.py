@@ -67,5 +67,5 @@ def test_only_regular_files_are_served(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     for name in ("link", "pipe", "none"):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, check=lambda error: error.code == "file_not_found"):
             asyncio.run(file_response.file_response(tmp_path / name, {}))

@@ -118,7 +118,7 @@ def test_a_subscription_is_not_copied(tmp_path: Path) -> None:
     assert login.find(person, {}).account == Account(
         kind="subscription", owner="me@example.org", login_command=GET_IT
     )
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "login_missing") as refused:
         login.resolve(_setup(person))
     assert "login (me@example.org) can't be shared" in str(refused.value)
     assert "Run `claude setup-token`" in str(refused.value)

@@ -80,7 +80,7 @@ def test_an_inherited_key_is_handed_on(tmp_path: Path) -> None:
 
 def test_a_login_with_chatgpt_is_not_copied(tmp_path: Path) -> None:
     """The message says why, and names both ways out."""
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "login_missing") as refused:
         login.key(_setup(_person(tmp_path, CHATGPT)))
 
     assert "would log you out" in str(refused.value)

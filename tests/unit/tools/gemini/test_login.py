@@ -97,7 +97,7 @@ def test_a_google_login_is_not_shared(tmp_path: Path) -> None:
     """The error says whose it is, why not, and what to do; no token is in it."""
     _log_in_with_google(tmp_path)
 
-    with pytest.raises(InvalidInput) as raised:
+    with pytest.raises(InvalidInput, check=lambda error: error.code == "login_missing") as raised:
         login.login_variables(_setup(tmp_path, "inherit"))
     assert str(raised.value) == (
         "your Google login of me@example.org can't be shared: an agent would use a copy of it. "
